@@ -1,0 +1,30 @@
+#include "base/interrupt.h"
+
+#include <csignal>
+
+namespace hexlane {
+namespace {
+volatile std::sig_atomic_t interrupted = 0;
+
+void OnSignal(int signal) {
+  if (interrupted) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  interrupted = 1;
+}
+}  // namespace
+
+void CatchInterrupts() {
+  std::signal(SIGINT, OnSignal);
+  std::signal(SIGTERM, OnSignal);
+}
+
+bool Interrupted() { return interrupted != 0; }
+
+Result<void> CheckInterrupt() {
+  if (Interrupted()) return Cancelled("interrupted");
+  return {};
+}
+
+}  // namespace hexlane

@@ -1,0 +1,119 @@
+#include "base/json.h"
+
+#include <cmath>
+
+namespace hexlane {
+namespace {
+
+const Json* Find(const Json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  const auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
+}
+
+template <typename T>
+constexpr std::string_view kWant = "";
+template <>
+constexpr std::string_view kWant<bool> = "true or false";
+template <>
+constexpr std::string_view kWant<int64_t> = "an integer";
+template <>
+constexpr std::string_view kWant<double> = "a finite number";
+template <>
+constexpr std::string_view kWant<std::string> = "a string";
+
+}  // namespace
+
+namespace internal {
+
+Failure FieldFailure(const Json* value, std::string_view key, std::string_view where,
+                     std::string_view want) {
+  std::string got = "nothing";
+  if (value != nullptr) got = value->dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (got.size() > 80) got = got.substr(0, 77) + "...";
+  return Corrupt("bad field '{}'", key).At("{}", where).Want("{}", want).Got("{}", got);
+}
+
+template <>
+std::optional<bool> JsonAs<bool>(const Json& value) {
+  if (!value.is_boolean()) return std::nullopt;
+  return value.get<bool>();
+}
+template <>
+std::optional<int64_t> JsonAs<int64_t>(const Json& value) {
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return std::nullopt;
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (!value.is_number_float()) return std::nullopt;
+  const double number = value.get<double>();  // 1e6 is written by some tools for an integer
+  if (number != std::floor(number) || std::abs(number) > 9e15) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+template <>
+std::optional<double> JsonAs<double>(const Json& value) {
+  if (!value.is_number() || !std::isfinite(value.get<double>())) return std::nullopt;
+  return value.get<double>();
+}
+template <>
+std::optional<std::string> JsonAs<std::string>(const Json& value) {
+  if (!value.is_string()) return std::nullopt;
+  return value.get<std::string>();
+}
+
+}  // namespace internal
+
+Result<Json> ParseJson(std::string_view text, std::string_view where) {
+  bool too_deep = false;
+  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMaxJsonDepth) too_deep = true;
+    if (too_deep) throw std::length_error("too deep");  // caught below: ends the parse at once
+    return true;
+  };
+  try {
+    return Json::parse(text, limit_depth);
+  } catch (const Json::parse_error& error) {
+    return Corrupt("not valid JSON").At("{}: offset {}", where, error.byte).Got("{}", error.what());
+  } catch (const std::exception&) {
+    return Corrupt("JSON nests too deep").At("{}", where).Want("at most {} levels", kMaxJsonDepth);
+  }
+}
+
+template <typename T>
+Result<T> JsonField(const Json& object, std::string_view key, std::string_view where) {
+  const Json* value = Find(object, key);
+  const std::optional<T> typed = value ? internal::JsonAs<T>(*value) : std::nullopt;
+  if (!typed) return internal::FieldFailure(value, key, where, kWant<T>);
+  return *typed;
+}
+
+template <typename T>
+Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback, std::string_view where) {
+  const Json* value = Find(object, key);
+  if (value == nullptr || value->is_null()) return fallback;
+  return JsonField<T>(object, key, where);
+}
+
+template Result<bool> JsonField<bool>(const Json&, std::string_view, std::string_view);
+template Result<int64_t> JsonField<int64_t>(const Json&, std::string_view, std::string_view);
+template Result<double> JsonField<double>(const Json&, std::string_view, std::string_view);
+template Result<std::string> JsonField<std::string>(const Json&, std::string_view, std::string_view);
+template Result<bool> JsonFieldOr(const Json&, std::string_view, bool, std::string_view);
+template Result<int64_t> JsonFieldOr(const Json&, std::string_view, int64_t, std::string_view);
+template Result<double> JsonFieldOr(const Json&, std::string_view, double, std::string_view);
+template Result<std::string> JsonFieldOr(const Json&, std::string_view, std::string,
+                                         std::string_view);
+
+Result<const Json*> JsonObject(const Json& object, std::string_view key, std::string_view where) {
+  const Json* value = Find(object, key);
+  if (value == nullptr || !value->is_object())
+    return internal::FieldFailure(value, key, where, "an object");
+  return value;
+}
+
+Result<const Json*> JsonArray(const Json& object, std::string_view key, std::string_view where) {
+  const Json* value = Find(object, key);
+  if (value == nullptr || !value->is_array())
+    return internal::FieldFailure(value, key, where, "an array");
+  return value;
+}
+
+}  // namespace hexlane

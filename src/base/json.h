@@ -1,0 +1,44 @@
+// JSON from files that nobody vouches for: bounded depth, byte offsets in errors, typed field access that names
+// the field. The value type is nlohmann::json.
+#ifndef HEXLANE_BASE_JSON_H_
+#define HEXLANE_BASE_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+inline constexpr int kMaxJsonDepth = 64;
+
+// kCorrupt with "<where>: offset n" when the text is not JSON or nests deeper than kMaxJsonDepth.
+Result<Json> ParseJson(std::string_view text, std::string_view where);
+
+namespace internal {
+Failure FieldFailure(const Json* value, std::string_view key, std::string_view where,
+                     std::string_view want);
+template <typename T>
+std::optional<T> JsonAs(const Json& value);  // the value as T when it is one, without loss
+}  // namespace internal
+
+// object[key] as T, one of: bool, int64_t, double, std::string. kCorrupt when absent, of another type, or out of
+// range; the error names `where` and the key. `object` need not be an object.
+template <typename T>
+Result<T> JsonField(const Json& object, std::string_view key, std::string_view where);
+
+// The same, but `fallback` when the key is absent or null.
+template <typename T>
+Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback, std::string_view where);
+
+// object[key] when it is an object / an array.
+Result<const Json*> JsonObject(const Json& object, std::string_view key, std::string_view where);
+Result<const Json*> JsonArray(const Json& object, std::string_view key, std::string_view where);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_BASE_JSON_H_
