@@ -1,0 +1,98 @@
+// A checkpoint on disk, whatever its format: named tensors in mapped files, read only when asked
+// for, with the metadata and the tokenizer that came along. models/ turns it into graphs.
+#ifndef HEXLANE_FORMATS_CHECKPOINT_H_
+#define HEXLANE_FORMATS_CHECKPOINT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantized_matrix.h"
+#include "base/shape.h"
+#include "formats/tokenizer_files.h"
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+using Json = nlohmann::json;
+
+// How stored elements look in the file: plain types and GGML block types, one row of
+// storage_types.def each.
+enum class StorageType : uint8_t {
+#define STORAGE(Name, text, elements, bytes, ggml) k##Name,
+#include "formats/storage_types.def"
+#undef STORAGE
+};
+
+struct StorageInfo {
+  std::string_view name;   // "Q4_1"
+  int block_elements = 1;  // consecutive elements that are stored together
+  int block_bytes = 0;     // 0: unknown
+  int ggml_type = -1;      // number in GGUF files; -1: not a GGUF type
+};
+const StorageInfo& Info(StorageType type);
+
+struct StoredTensor {
+  std::string name;
+  Shape shape;  // row-major, outermost first (the reverse of GGUF's order)
+  StorageType type = StorageType::kUnknown;
+  std::span<const std::byte> bytes;  // in a mapped file, aligned for nothing; empty for kUnknown
+  uint64_t offset = 0;               // of `bytes` in its file
+  uint32_t file = 0;                 // index into Checkpoint::files()
+};
+
+struct CheckpointParts;  // formats/format.h
+
+// Immutable once open; safe to share between threads. Tensors and spans live as long as the
+// checkpoint.
+class Checkpoint {
+ public:
+  // A Hugging Face folder (config.json + *.safetensors) or a .gguf file; formats.def lists what is
+  // recognised. kNotFound, kCorrupt (file, field, offset), kUnsupported (says what is handled and
+  // what to do).
+  static Result<std::unique_ptr<Checkpoint>> Open(const std::filesystem::path& path);
+  explicit Checkpoint(CheckpointParts parts);
+  ~Checkpoint();
+
+  std::string_view format() const;   // "gguf" or "huggingface"
+  const std::string& where() const;  // the path, for error messages
+
+  std::span<const StoredTensor> tensors() const;          // in file order
+  const StoredTensor* Find(std::string_view name) const;  // nullptr when absent
+
+  // Hugging Face: config.json. GGUF: every key-value pair, by its key; arrays longer than 1024 are
+  // left out.
+  const Json& config() const;
+  // Hugging Face: generation_config.json, or {}. GGUF: bos_token_id, eos_token_id (a number, or an
+  // array when there are several), pad_token_id, as far as the file has them.
+  const Json& generation_config() const;
+  // Hugging Face: the texts of the files. GGUF: made from the metadata (TokenizerFromGguf).
+  Result<TokenizerFiles> tokenizer_files() const;
+  std::vector<std::filesystem::path> files() const;  // every file read, for hashing
+
+  // Rows [first_row, first_row + rows) of the tensor seen as [elements / last, last], decoded to
+  // float32 into `out` (rows * last values). kUnsupported when the type has no decoder; the error
+  // names tensor and type.
+  Result<void> ReadRows(const StoredTensor& tensor, int64_t first_row, int64_t rows,
+                        std::span<float> out) const;
+  // The whole tensor as float32.
+  Result<std::vector<float>> ReadFloats(const StoredTensor& tensor) const;
+  // A matrix [n, k] whose stored blocks Hexlane can keep as they are, without another rounding:
+  // Q4_0 and Q4_1 as kW4Affine32 (Q4_0: q 0..15, minimum -8d), Q8_0 as kW8Block32. nullopt for
+  // every other.
+  std::optional<QuantizedMatrix> ReadExact(const StoredTensor& tensor) const;
+
+ private:
+  std::unique_ptr<const CheckpointParts> parts_;
+};
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_FORMATS_CHECKPOINT_H_
