@@ -1,5 +1,6 @@
-// Failures as values. Every failure that input, the environment or the user can cause is an Error carried
-// by a Result<T>; programming mistakes are CHECKs (src/base/check.h). Libraries never print, exit or abort on data.
+// Failures as values. Every failure that input, the environment or the user can cause is an Error
+// carried by a Result<T>; programming mistakes are CHECKs (src/base/check.h). Libraries never
+// print, exit or abort on data.
 #ifndef HEXLANE_STATUS_H_
 #define HEXLANE_STATUS_H_
 
@@ -15,7 +16,8 @@ namespace hexlane {
 // What kind of failure; the command line derives its exit code from it (docs/cli.md).
 enum class Code {
   kUsage,         // the request itself makes no sense (unknown option value, contradiction)
-  kInvalidInput,  // well-formed input that does not fit (wrong shape, missing tensor, prompt too long)
+  kInvalidInput,  // well-formed input that does not fit (wrong shape, missing tensor, prompt too
+                  // long)
   kCorrupt,       // malformed bytes: truncated, bad magic, checksum mismatch
   kUnsupported,   // valid, but not handled (unknown architecture, op, data type, SoC)
   kNotFound,      // a named file, tensor or entry is not there
@@ -28,11 +30,12 @@ enum class Code {
 
 std::string_view CodeName(Code code);
 
-// One failure, in the words a user needs: what went wrong, where, what was wanted, what was got, what to do.
+// One failure, in the words a user needs: what went wrong, where, what was wanted, what was got,
+// what to do.
 struct Error {
   Code code = Code::kInvalidInput;
   std::string what;
-  std::string where;   // file, field, byte offset, tensor or layer name
+  std::string where;  // file, field, byte offset, tensor or layer name
   std::string want;
   std::string got;
   std::string remedy;
@@ -45,7 +48,8 @@ template <typename T>
 using Result = tl::expected<T, Error>;
 
 // An Error being built, convertible to any Result<T>:
-//   return Corrupt("header is cut off").At("{}: offset {}", file, pos).Want("24 bytes").Got("{}", n);
+//   return Corrupt("header is cut off").At("{}: offset {}", file, pos).Want("24 bytes").Got("{}",
+//   n);
 class [[nodiscard]] Failure {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}
@@ -81,9 +85,9 @@ class [[nodiscard]] Failure {
   Error error_;
 };
 
-#define HEXLANE_FAILURE(Name)                                                    \
-  template <typename... Args>                                                    \
-  Failure Name(fmt::format_string<Args...> format, Args&&... args) {             \
+#define HEXLANE_FAILURE(Name)                                                        \
+  template <typename... Args>                                                        \
+  Failure Name(fmt::format_string<Args...> format, Args&&... args) {                 \
     return Failure(Code::k##Name, fmt::format(format, std::forward<Args>(args)...)); \
   }
 HEXLANE_FAILURE(Usage)

@@ -1,4 +1,5 @@
-// CHECK is for programming mistakes only: it prints the broken condition and aborts. Data never reaches it.
+// CHECK is for programming mistakes only: it prints the broken condition and aborts. Data never
+// reaches it.
 #ifndef HEXLANE_BASE_CHECK_H_
 #define HEXLANE_BASE_CHECK_H_
 
@@ -14,10 +15,10 @@ namespace hexlane {
 }
 }  // namespace hexlane
 
-#define CHECK(condition)                                               \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::hexlane::CheckFailed(__FILE__, __LINE__, #condition);          \
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::hexlane::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)
 
 #endif  // HEXLANE_BASE_CHECK_H_

@@ -1,5 +1,5 @@
-// Plain element types: one element, one machine representation. How quantised values become bits is a
-// QuantScheme (scheme.h).
+// Plain element types: one element, one machine representation. How quantised values become bits is
+// a QuantScheme (scheme.h).
 #ifndef HEXLANE_BASE_DTYPE_H_
 #define HEXLANE_BASE_DTYPE_H_
 
@@ -16,9 +16,9 @@ enum class DType : uint8_t {
 #undef DTYPE
 };
 
-std::string_view DTypeName(DType dtype);                     // "f32"
-std::optional<DType> DTypeFromName(std::string_view name);   // inverse of DTypeName
-size_t DTypeBytes(DType dtype);                              // bytes of one element
+std::string_view DTypeName(DType dtype);                    // "f32"
+std::optional<DType> DTypeFromName(std::string_view name);  // inverse of DTypeName
+size_t DTypeBytes(DType dtype);                             // bytes of one element
 
 // IEEE 754 binary16 and bfloat16 <-> binary32; to 16 bits rounds to nearest, ties to even.
 float F16ToF32(uint16_t bits);

@@ -1,5 +1,5 @@
-// How an activation value is represented: real = (q + offset) * scale for integer dtypes (QNN's convention:
-// offset is the negated zero point); scale and offset are unused for F32 and F16.
+// How an activation value is represented: real = (q + offset) * scale for integer dtypes (QNN's
+// convention: offset is the negated zero point); scale and offset are unused for F32 and F16.
 #ifndef HEXLANE_BASE_ENCODING_H_
 #define HEXLANE_BASE_ENCODING_H_
 

@@ -20,13 +20,22 @@ Failure SystemFailure(std::string_view verb, const fs::path& path, int error) {
   std::string_view remedy;
   switch (error) {
     case ENOENT:
-    case ENOTDIR: remedy = "Check the path"; break;
+    case ENOTDIR:
+      remedy = "Check the path";
+      break;
     case EACCES:
-    case EPERM: remedy = "Check the permissions of the file and its folder"; break;
-    case EROFS: remedy = "The file system is read-only: choose another folder"; break;
+    case EPERM:
+      remedy = "Check the permissions of the file and its folder";
+      break;
+    case EROFS:
+      remedy = "The file system is read-only: choose another folder";
+      break;
     case ENOSPC:
-    case EDQUOT: remedy = "The disk is full: free some space or choose another folder"; break;
-    default: break;
+    case EDQUOT:
+      remedy = "The disk is full: free some space or choose another folder";
+      break;
+    default:
+      break;
   }
   return Failure(code, fmt::format("cannot {} '{}': {}", verb, path.string(), std::strerror(error)))
       .Remedy("{}", remedy);
@@ -58,7 +67,7 @@ fs::path TemporaryName(const fs::path& path) {
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return SystemFailure("open", path, errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return SystemFailure("read", path, errno);
   if (!S_ISREG(info.st_mode)) return InvalidInput("'{}' is not a regular file", path.string());
   const size_t size = static_cast<size_t>(info.st_size);

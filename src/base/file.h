@@ -58,8 +58,9 @@ class FileWriter {
 // Writes a whole file under a temporary name beside `path`, then renames it into place.
 Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_view text);
 
-// A directory that appears whole or not at all: write below path(), then Commit() renames it to the target
-// (replacing what was there). Destroyed without Commit, or ended by Ctrl-C (interrupt.h), it is removed.
+// A directory that appears whole or not at all: write below path(), then Commit() renames it to the
+// target (replacing what was there). Destroyed without Commit, or ended by Ctrl-C (interrupt.h), it
+// is removed.
 class StagedDirectory {
  public:
   static Result<StagedDirectory> Create(const std::filesystem::path& target);

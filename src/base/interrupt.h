@@ -1,5 +1,5 @@
-// Ctrl-C as a value: long work asks Interrupted() between steps and returns a kCancelled Error, so that
-// destructors clean up. The flag is process-wide because signals are.
+// Ctrl-C as a value: long work asks Interrupted() between steps and returns a kCancelled Error, so
+// that destructors clean up. The flag is process-wide because signals are.
 #ifndef HEXLANE_BASE_INTERRUPT_H_
 #define HEXLANE_BASE_INTERRUPT_H_
 
@@ -7,7 +7,8 @@
 
 namespace hexlane {
 
-void CatchInterrupts();         // SIGINT and SIGTERM set the flag from now on; a second one ends the process
+void CatchInterrupts();  // SIGINT and SIGTERM set the flag from now on; a second one ends the
+                         // process
 bool Interrupted();
 Result<void> CheckInterrupt();  // kCancelled once interrupted
 

@@ -41,7 +41,8 @@ std::optional<bool> JsonAs<bool>(const Json& value) {
 }
 template <>
 std::optional<int64_t> JsonAs<int64_t>(const Json& value) {
-  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX})
+    return std::nullopt;
   if (value.is_number_integer()) return value.get<int64_t>();
   if (!value.is_number_float()) return std::nullopt;
   const double number = value.get<double>();  // 1e6 is written by some tools for an integer
@@ -86,7 +87,8 @@ Result<T> JsonField(const Json& object, std::string_view key, std::string_view w
 }
 
 template <typename T>
-Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback, std::string_view where) {
+Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback,
+                      std::string_view where) {
   const Json* value = Find(object, key);
   if (value == nullptr || value->is_null()) return fallback;
   return JsonField<T>(object, key, where);
@@ -95,7 +97,8 @@ Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback, std:
 template Result<bool> JsonField<bool>(const Json&, std::string_view, std::string_view);
 template Result<int64_t> JsonField<int64_t>(const Json&, std::string_view, std::string_view);
 template Result<double> JsonField<double>(const Json&, std::string_view, std::string_view);
-template Result<std::string> JsonField<std::string>(const Json&, std::string_view, std::string_view);
+template Result<std::string> JsonField<std::string>(const Json&, std::string_view,
+                                                    std::string_view);
 template Result<bool> JsonFieldOr(const Json&, std::string_view, bool, std::string_view);
 template Result<int64_t> JsonFieldOr(const Json&, std::string_view, int64_t, std::string_view);
 template Result<double> JsonFieldOr(const Json&, std::string_view, double, std::string_view);

@@ -1,5 +1,5 @@
-// JSON from files that nobody vouches for: bounded depth, byte offsets in errors, typed field access that names
-// the field. The value type is nlohmann::json.
+// JSON from files that nobody vouches for: bounded depth, byte offsets in errors, typed field
+// access that names the field. The value type is nlohmann::json.
 #ifndef HEXLANE_BASE_JSON_H_
 #define HEXLANE_BASE_JSON_H_
 
@@ -26,8 +26,8 @@ template <typename T>
 std::optional<T> JsonAs(const Json& value);  // the value as T when it is one, without loss
 }  // namespace internal
 
-// object[key] as T, one of: bool, int64_t, double, std::string. kCorrupt when absent, of another type, or out of
-// range; the error names `where` and the key. `object` need not be an object.
+// object[key] as T, one of: bool, int64_t, double, std::string. kCorrupt when absent, of another
+// type, or out of range; the error names `where` and the key. `object` need not be an object.
 template <typename T>
 Result<T> JsonField(const Json& object, std::string_view key, std::string_view where);
 

@@ -1,5 +1,6 @@
-// A weight matrix quantised by a Scheme, in plain arrays: what quant/ fits, formats read and emitters consume.
-// kernels/pack turns it into the packed bytes that packages store and kernels multiply, and back.
+// A weight matrix quantised by a Scheme, in plain arrays: what quant/ fits, formats read and
+// emitters consume. kernels/pack turns it into the packed bytes that packages store and kernels
+// multiply, and back.
 #ifndef HEXLANE_BASE_QUANTIZED_MATRIX_H_
 #define HEXLANE_BASE_QUANTIZED_MATRIX_H_
 

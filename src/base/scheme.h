@@ -1,11 +1,13 @@
-// How the values of a weight matrix become bits. One row of schemes.def per scheme; `quant/` chooses and fits,
-// `kernels/pack` lays the bits out, `kernels/matmul` multiplies. Activation values have an Encoding (encoding.h).
+// How the values of a weight matrix become bits. One row of schemes.def per scheme; `quant/`
+// chooses and fits, `kernels/pack` lays the bits out, `kernels/matmul` multiplies. Activation
+// values have an Encoding (encoding.h).
 //
-// A weight matrix is W [n, k]: n output channels (rows), k inputs (columns), y = x Wᵀ. For a block b of
-// `block` consecutive columns (the whole row when block is 0):
+// A weight matrix is W [n, k]: n output channels (rows), k inputs (columns), y = x Wᵀ. For a block
+// b of `block` consecutive columns (the whole row when block is 0):
 //   kFloat    w = q · d[n,b]                    signed q, one float scale per block
-//   kInteger  w = q · s[n,b] · c[n]             signed q, integer block scale 1..16, float channel scale (LPBQ)
-//   kAffine   w = q · d[n,b] + m[n,b]           unsigned q, float scale and minimum (GGUF Q4_1, Q4_0 with m = -8d)
+//   kInteger  w = q · s[n,b] · c[n]             signed q, integer block scale 1..16, float channel
+//   scale (LPBQ) kAffine   w = q · d[n,b] + m[n,b]           unsigned q, float scale and minimum
+//   (GGUF Q4_1, Q4_0 with m = -8d)
 #ifndef HEXLANE_BASE_SCHEME_H_
 #define HEXLANE_BASE_SCHEME_H_
 

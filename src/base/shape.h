@@ -31,7 +31,8 @@ class Shape {
   std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
   int64_t last() const { return rank_ ? dims_[rank_ - 1] : 1; }
 
-  // Product of all dimensions. Only for shapes already known to be sane; CheckedElements for data from a file.
+  // Product of all dimensions. Only for shapes already known to be sane; CheckedElements for data
+  // from a file.
   int64_t elements() const {
     int64_t n = 1;
     for (int64_t d : dims()) n *= d;

@@ -1,5 +1,5 @@
-// TensorView: bytes + shape + dtype + scheme, owning nothing. Tensor: a view plus whoever keeps its bytes alive
-// (a heap buffer or a mapped file).
+// TensorView: bytes + shape + dtype + scheme, owning nothing. Tensor: a view plus whoever keeps its
+// bytes alive (a heap buffer or a mapped file).
 #ifndef HEXLANE_BASE_TENSOR_H_
 #define HEXLANE_BASE_TENSOR_H_
 

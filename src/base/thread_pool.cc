@@ -13,8 +13,8 @@
 
 namespace hexlane {
 namespace {
-// Decode issues a loop every few tens of microseconds: a short spin before sleeping keeps workers awake between
-// the loops of one token, without burning a core between tokens.
+// Decode issues a loop every few tens of microseconds: a short spin before sleeping keeps workers
+// awake between the loops of one token, without burning a core between tokens.
 constexpr int kSpins = 4000;
 
 inline void Relax() {
@@ -77,7 +77,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   CHECK(threads >= 1);
-  for (int i = 1; i < threads; ++i) state_->workers.emplace_back([s = state_.get()] { s->Worker(); });
+  for (int i = 1; i < threads; ++i)
+    state_->workers.emplace_back([s = state_.get()] { s->Worker(); });
 }
 
 ThreadPool::~ThreadPool() {

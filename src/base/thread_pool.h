@@ -18,8 +18,9 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(begin, end) for pieces of [0, count) of about `grain` items, on all threads; returns when all are
-  // done. body must not throw and must not call ParallelFor of the same pool. One caller at a time.
+  // Calls body(begin, end) for pieces of [0, count) of about `grain` items, on all threads; returns
+  // when all are done. body must not throw and must not call ParallelFor of the same pool. One
+  // caller at a time.
   void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
 
  private:

@@ -1,0 +1,74 @@
+// What compiles a run of quantised units into the files of a Part. Supports answers per node before
+// any work; Emit does the work, reading units one at a time so that memory is bounded by the
+// largest.
+#ifndef HEXLANE_BACKENDS_EMITTER_H_
+#define HEXLANE_BACKENDS_EMITTER_H_
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "package/plan.h"
+#include "target/target.h"
+
+namespace hexlane {
+
+// Fraction done in [0, 1] and what is being done now.
+using Progress = std::function<void(double fraction, std::string_view what)>;
+
+// A model's quantised units, loaded when asked for and dropped after use.
+struct UnitSource {
+  int count = 0;
+  std::function<Result<Graph>(int unit)> load;
+};
+
+// Runs the freshly built graph once, in memory, before it is written (verification).
+struct Probe {
+  int stage = 0;             // index into EmitArgs::stages
+  int rows = 0;              // valid rows, from position 0, empty cache
+  std::vector<int32_t> ids;  // [rows] where the part's input is "ids"
+  std::vector<float> input;  // [rows, hidden] otherwise
+  std::map<std::string, std::vector<float>>
+      outputs;  // filled: the part's output and every tap, [rows, dim]
+};
+
+struct EmitArgs {
+  UnitSource units;
+  int first_unit = 0;
+  int unit_count = 0;
+  std::vector<StageShape> stages;
+  const Target* target = nullptr;   // null for the CPU
+  bool share_weights = true;        // one file for all stages; otherwise one per stage
+  bool all_logits = false;          // logits of every row, not only of the last valid one
+  std::vector<std::string> taps;    // values to add as outputs
+  std::filesystem::path directory;  // files are written below it …
+  std::string stem;                 // … as <stem>*.<ext>, e.g. "htp/SM8650"
+  std::string vendor_library;       // --qnn; empty: search
+  Progress progress;                // may be empty
+  Probe* probe = nullptr;
+};
+
+struct EmitResult {
+  std::vector<std::string> files;               // relative to `directory`, as for Part::files
+  std::string contract;                         // relative; may be empty
+  std::map<std::string, std::string> versions;  // of the vendor library
+  double seconds = 0;
+  size_t peak_rss_bytes = 0;  // of the child process, where one was used
+};
+
+class Emitter {
+ public:
+  virtual ~Emitter() = default;
+  // Nothing when this node can run on `target`; otherwise the reason why not.
+  virtual std::optional<std::string> Refuses(const Graph& unit, const Node& node,
+                                             const Target* target) const = 0;
+  virtual Result<EmitResult> Emit(const EmitArgs& args) const = 0;
+};
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_BACKENDS_EMITTER_H_

@@ -1,0 +1,111 @@
+// The package directory: what a device needs, and enough to verify it again on a workstation.
+//
+//   manifest.json           format version, Hexlane version, model and scheme, SoCs and vendor
+//   versions, plan,
+//                           bytes and SHA-256 of every other file
+//   weights.bin, .json      quantised tensors at 64-byte offsets (kernels/pack layouts), and their
+//   index units/<n>.hxir          each unit's quantised graph in text form (ir/text.h) cpu/, htp/,
+//   emulator/   the parts' files tokenizer.json, tokenizer_config.json, generation_config.json,
+//   report.json
+#ifndef HEXLANE_PACKAGE_PACKAGE_H_
+#define HEXLANE_PACKAGE_PACKAGE_H_
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/tensor.h"
+#include "package/plan.h"
+
+namespace hexlane {
+
+inline constexpr int kPackageFormatVersion = 1;
+
+struct Manifest {
+  std::string hexlane_version;
+  std::string source;        // the checkpoint's path as given
+  std::string architecture;  // row of models.def
+  std::string scheme;        // row of quant_schemes.def
+  int kv_bits = 16;
+  std::map<std::string, std::string> vendor;  // versions of the QNN library that made the binaries
+  Json conversion;  // options and fingerprint: what the up-to-date check compares
+  Plan plan;
+};
+
+// Where a weight lies in weights.bin.
+struct WeightEntry {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::kF32;
+  Scheme scheme = Scheme::kPlain;
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
+class Package {
+ public:
+  struct OpenOptions {
+    bool check_files = true;  // compare every file's SHA-256 (sizes are always compared)
+  };
+  // kNotFound, kCorrupt (naming the file), kUnsupported (a newer format version).
+  static Result<std::shared_ptr<const Package>> Open(const std::filesystem::path& directory,
+                                                     const OpenOptions& options);
+
+  const std::filesystem::path& directory() const { return directory_; }
+  const Manifest& manifest() const { return manifest_; }
+  const Plan& plan() const { return manifest_.plan; }
+  const std::vector<WeightEntry>& weights() const { return entries_; }
+  // Mapped, not copied; the Tensor keeps the mapping alive.
+  Result<Tensor> Weight(std::string_view name) const;
+  Result<std::string> ReadText(std::string_view file) const;
+  // Absolute path of a file of the package; kCorrupt when the manifest does not list it.
+  Result<std::filesystem::path> PathOf(std::string_view file) const;
+  bool Has(std::string_view file) const;
+  // file → bytes, as the manifest lists them.
+  const std::map<std::string, size_t, std::less<>>& files() const { return files_; }
+
+ private:
+  friend class PackageWriter;
+  std::filesystem::path directory_;
+  Manifest manifest_;
+  std::vector<WeightEntry> entries_;
+  std::map<std::string, size_t, std::less<>> index_;  // name → position in entries_
+  std::map<std::string, size_t, std::less<>> files_;
+  std::shared_ptr<const MappedFile> weights_;
+};
+
+// Writes a package under a temporary name; Finish makes it appear whole. Order: AddWeight…,
+// SealWeights, then everything else (emitters write their files below directory()), Finish.
+class PackageWriter {
+ public:
+  static Result<PackageWriter> Create(const std::filesystem::path& directory);
+
+  const std::filesystem::path& directory() const { return staged_.path(); }
+  // Stored once per name: adding the same bytes again is fine (tied weights), other bytes are
+  // kInvalidInput.
+  Result<void> AddWeight(std::string_view name, const TensorView& tensor);
+  Result<void> SealWeights();
+  // After SealWeights: the weight as written, mapped.
+  Result<Tensor> Weight(std::string_view name) const;
+  Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
+  Result<std::string> ReadText(std::string_view file) const;
+  // Hashes every file below directory(), writes manifest.json and commits.
+  Result<void> Finish(const Manifest& manifest);
+
+ private:
+  PackageWriter(StagedDirectory staged, FileWriter weights);
+  StagedDirectory staged_;
+  std::unique_ptr<FileWriter> writer_;  // weights.bin until sealed
+  std::vector<WeightEntry> entries_;
+  std::map<std::string, size_t, std::less<>> index_;
+  std::map<std::string, std::string, std::less<>> hashes_;  // of each weight's bytes
+  std::shared_ptr<const MappedFile> weights_;
+};
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_PACKAGE_PACKAGE_H_
