@@ -1,0 +1,163 @@
+#include "kernels/pack/pack.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "kernels/pack/scheme_packer.h"
+
+namespace hexlane {
+namespace {
+constexpr int64_t kAlign = 64;
+// Bounds on what a file may claim; products of the two stay far inside int64.
+constexpr int64_t kMaxRows = int64_t{1} << 28, kMaxColumns = int64_t{1} << 24;
+
+int64_t RoundUp(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+
+const SchemePacker& PackerOf(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::kPlain:
+      break;
+#define SCHEME(Name, text, bits, block, kind) \
+  case Scheme::k##Name:                       \
+    return k##Name##Packer;
+#include "base/schemes.def"
+#undef SCHEME
+  }
+  CheckFailed(__FILE__, __LINE__, "a packed scheme");
+}
+
+// Byte (w8) or nibble (w4) of `lane`, `column` in a tile.
+struct Cell {
+  int64_t byte;
+  int shift;
+};
+Cell CellOf(int bits, int lane, int64_t column) {
+  const int64_t group = column / 4;
+  const int64_t vector = bits == 4 ? group % 4 : group;
+  return {vector * 64 + lane * 4 + column % 4, bits == 4 && group >= 4 ? 4 : 0};
+}
+
+// A strip under construction or being read.
+struct Strip {
+  const SchemePacker& packer;
+  StripLayout layout;
+  int bits;
+
+  explicit Strip(Scheme scheme, int64_t k)
+      : packer(PackerOf(scheme)), layout(LayoutOf(scheme, k)), bits(Info(scheme).bits) {}
+
+  void StoreRow(const QuantizedMatrix& m, int64_t row, std::byte* strip) const {
+    const int lane = static_cast<int>(row % kStripRows);
+    for (int64_t i = 0; i < m.k; ++i) {
+      const Cell cell = CellOf(bits, lane, i % kTileColumns);
+      const int stored = m.q[row * m.k + i] + packer.q_offset;
+      // Xor against the padding that is already there.
+      std::byte& byte = strip[i / kTileColumns * layout.tile_bytes + cell.byte];
+      byte ^= static_cast<std::byte>((stored ^ packer.q_offset) << cell.shift);
+    }
+    if (packer.scale_bytes)
+      for (int64_t b = 0; b < layout.blocks; ++b)
+        packer.store(m, {row, b, lane}, strip + layout.scales + b * layout.scale_bytes);
+    if (packer.channel_scales) std::memcpy(strip + layout.channel + 4 * lane, &m.scales[row], 4);
+  }
+
+  // Row `lane` of the strip into row `row` of m.
+  void LoadRow(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
+    for (int64_t i = 0; i < m.k; ++i) {
+      const Cell cell = CellOf(bits, lane, i % kTileColumns);
+      const auto byte = static_cast<int>(strip[i / kTileColumns * layout.tile_bytes + cell.byte]);
+      const int stored = bits == 4 ? (byte >> cell.shift) & 15 : byte;
+      m.q[row * m.k + i] = static_cast<int8_t>(stored - packer.q_offset);
+    }
+    if (packer.scale_bytes)
+      for (int64_t b = 0; b < layout.blocks; ++b)
+        packer.load(strip + layout.scales + b * layout.scale_bytes, {row, b, lane}, m);
+    if (packer.channel_scales) std::memcpy(&m.scales[row], strip + layout.channel + 4 * lane, 4);
+  }
+};
+
+QuantizedMatrix Empty(Scheme scheme, int64_t rows, int64_t k) {
+  QuantizedMatrix m;
+  m.scheme = scheme;
+  m.n = rows;
+  m.k = k;
+  m.q.resize(rows * k);
+  const ScaleKind kind = Info(scheme).scale;
+  m.scales.resize(rows * (kind == ScaleKind::kInteger ? 1 : m.blocks()));
+  if (kind == ScaleKind::kInteger) m.block_scales.resize(rows * m.blocks());
+  if (kind == ScaleKind::kAffine) m.mins.resize(rows * m.blocks());
+  return m;
+}
+}  // namespace
+
+int QOffset(Scheme scheme) { return PackerOf(scheme).q_offset; }
+
+StripLayout LayoutOf(Scheme scheme, int64_t k) {
+  const SchemePacker& packer = PackerOf(scheme);
+  StripLayout layout;
+  layout.blocks = (k + kTileColumns - 1) / kTileColumns;
+  layout.tile_bytes = kStripRows * kTileColumns * Info(scheme).bits / 8;
+  layout.scale_bytes = packer.scale_bytes;
+  layout.scales = layout.blocks * layout.tile_bytes;
+  layout.channel = layout.scales + RoundUp(layout.blocks * layout.scale_bytes, kAlign);
+  layout.strip_bytes = layout.channel + (packer.channel_scales ? 4 * kStripRows : 0);
+  return layout;
+}
+
+size_t PackedBytes(Scheme scheme, int64_t n, int64_t k) {
+  return static_cast<size_t>((n + kStripRows - 1) / kStripRows * LayoutOf(scheme, k).strip_bytes);
+}
+
+Tensor Pack(const QuantizedMatrix& m) {
+  const Strip strip(m.scheme, m.k);
+  const size_t bytes = PackedBytes(m.scheme, m.n, m.k);
+  std::shared_ptr<std::byte[]> data(
+      new (std::align_val_t{kAlign}) std::byte[bytes](),
+      [](std::byte* p) { operator delete[](p, std::align_val_t{kAlign}); });
+  const auto pad =
+      static_cast<std::byte>(strip.bits == 4 ? strip.packer.q_offset * 17 : strip.packer.q_offset);
+  for (size_t at = 0; at < bytes; at += strip.layout.strip_bytes)
+    std::fill_n(data.get() + at, strip.layout.scales, pad);
+  for (int64_t row = 0; row < m.n; ++row)
+    strip.StoreRow(m, row, data.get() + row / kStripRows * strip.layout.strip_bytes);
+  const TensorView view{{data.get(), bytes}, Shape{m.n, m.k}, DType::kI8, m.scheme};
+  return Tensor(view, std::shared_ptr<const void>(data, data.get()));
+}
+
+QuantizedMatrix Unpack(const TensorView& packed, int64_t first_row, int64_t rows) {
+  CHECK(packed.shape.rank() == 2 && first_row >= 0 && rows >= 0);
+  CHECK(first_row + rows <= packed.shape[0]);
+  const Strip strip(packed.scheme, packed.shape[1]);
+  QuantizedMatrix m = Empty(packed.scheme, rows, packed.shape[1]);
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t row = first_row + r;
+    strip.LoadRow(packed.bytes.data() + row / kStripRows * strip.layout.strip_bytes,
+                  static_cast<int>(row % kStripRows), r, m);
+  }
+  return m;
+}
+
+void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, float* out) {
+  for (int64_t r = 0; r < rows; ++r)
+    Unpack(packed, first_row + r, 1).DequantizeRow(0, out + r * packed.shape[1]);
+}
+
+Result<void> CheckPacked(const TensorView& packed, std::string_view name) {
+  const Shape& shape = packed.shape;
+  if (packed.scheme == Scheme::kPlain) return Corrupt("not a packed matrix").At("{}", name);
+  if (shape.rank() != 2 || shape[0] < 1 || shape[0] > kMaxRows || shape[1] < 1 ||
+      shape[1] > kMaxColumns)
+    return Corrupt("impossible matrix shape").At("{}", name).Got("{}", shape);
+  const size_t want = PackedBytes(packed.scheme, shape[0], shape[1]);
+  if (packed.bytes.size() != want)
+    return Corrupt("wrong size for {} of shape {}", Info(packed.scheme).name, shape)
+        .At("{}", name)
+        .Want("{} bytes", want)
+        .Got("{}", packed.bytes.size());
+  if (reinterpret_cast<uintptr_t>(packed.bytes.data()) % kAlign)
+    return Corrupt("data not aligned to {} bytes", kAlign).At("{}", name);
+  return {};
+}
+
+}  // namespace hexlane

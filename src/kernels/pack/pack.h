@@ -1,0 +1,62 @@
+// The packed form of a quantised weight matrix: what packages store and kernels/matmul multiplies.
+//
+// W [n, k] is padded to whole tiles of 16 rows × 32 columns. The 16 rows of one tile row are a
+// strip:
+//
+//   strip   = quants of all its tiles | block scales of all its tiles, to 64 bytes | channel scales
+//   (16 f32) quants  w8: 8 vectors of 64 bytes; vector j holds columns 4j..4j+3 of rows 0..15, row
+//   by row
+//           w4: 4 vectors of 64 bytes; vector j holds column group j in its low nibbles, group j +
+//           4 in its high ones
+//   stored  q + QOffset(scheme), unsigned, so that one instruction multiplies it with signed
+//   activations:
+//           w8 0..255 = q + 128, w4-lpbq 0..15 = q + 8, w4-affine 0..15 = q
+//   scales  w8-channel  none per block; channel scales
+//           w8-block32  f16 d[16] per tile
+//           w4-lpbq32   u8 s[16] per tile; channel scales
+//           w4-affine32 f16 d[16], f16 m[16] per tile (the float16 of a GGUF file, bit for bit)
+//
+// 4 bytes of one row side by side are what VPDPBUSD, SDOT and VPMADDUBSW consume; a vector lane is
+// an output row, so sums need no horizontal step. Padding: q = 0, scales 0. Strips start at
+// multiples of 64 bytes. float32 scales given to w8-block32 and w4-affine32 are rounded to float16:
+// fit them in float16 first.
+#ifndef HEXLANE_KERNELS_PACK_PACK_H_
+#define HEXLANE_KERNELS_PACK_PACK_H_
+
+#include "base/quantized_matrix.h"
+#include "base/tensor.h"
+
+namespace hexlane {
+
+inline constexpr int64_t kStripRows = 16;
+inline constexpr int64_t kTileColumns = 32;
+
+// Where things are inside a strip, in bytes.
+struct StripLayout {
+  int64_t blocks = 0;       // tiles in a strip
+  int64_t tile_bytes = 0;   // quants of one tile
+  int64_t scale_bytes = 0;  // block scales of one tile; 0: none
+  int64_t scales = 0;       // offset of the first block scales
+  int64_t channel = 0;      // offset of the channel scales (= strip_bytes when there are none)
+  int64_t strip_bytes = 0;
+};
+StripLayout LayoutOf(Scheme scheme, int64_t k);
+int QOffset(Scheme scheme);
+
+// Bytes of a packed [n, k]; n and k from a validated shape.
+size_t PackedBytes(Scheme scheme, int64_t n, int64_t k);
+
+Tensor Pack(const QuantizedMatrix& matrix);
+
+// Rows first_row .. first_row + rows - 1 as plain arrays / as real numbers (out [rows, k]).
+QuantizedMatrix Unpack(const TensorView& packed, int64_t first_row, int64_t rows);
+void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, float* out);
+
+// For a view made from an untrusted file: kCorrupt unless it is a sane 2-D shape whose packed size
+// is exactly the bytes there are, suitably aligned. Any scale and quant bits are harmless to
+// kernels (at worst NaN comes out).
+Result<void> CheckPacked(const TensorView& packed, std::string_view name);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_KERNELS_PACK_PACK_H_

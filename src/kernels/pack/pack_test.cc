@@ -1,0 +1,66 @@
+#include "kernels/pack/pack.h"
+
+#include <gtest/gtest.h>
+
+#include "base/dtype.h"
+#include "kernels/pack/random_matrix.h"
+
+namespace hexlane {
+namespace {
+class Packing : public testing::TestWithParam<Scheme> {};
+
+TEST_P(Packing, UnpackReturnsTheSameMatrix) {
+  for (const auto [n, k] : {std::array{1, 1}, {16, 32}, {33, 70}, {48, 96}}) {
+    const QuantizedMatrix m = RandomMatrix(GetParam(), n, k, 1);
+    const Tensor packed = Pack(m);
+    ASSERT_TRUE(CheckPacked(packed.view(), "w"));
+    const QuantizedMatrix back = Unpack(packed.view(), 0, n);
+    EXPECT_EQ(back.q, m.q);
+    EXPECT_EQ(back.scales, m.scales);
+    EXPECT_EQ(back.block_scales, m.block_scales);
+    EXPECT_EQ(back.mins, m.mins);
+  }
+}
+
+TEST_P(Packing, DequantizeRowsMatchesThePlainMatrix) {
+  const QuantizedMatrix m = RandomMatrix(GetParam(), 35, 70, 2);
+  std::vector<float> rows(3 * 70), want(70);
+  DequantizeRows(Pack(m).view(), 31, 3, rows.data());
+  for (int r = 0; r < 3; ++r) {
+    m.DequantizeRow(31 + r, want.data());
+    EXPECT_EQ(std::vector<float>(rows.begin() + r * 70, rows.begin() + (r + 1) * 70), want);
+  }
+}
+
+TEST_P(Packing, CheckRefusesAnyOtherSize) {
+  const Tensor packed = Pack(RandomMatrix(GetParam(), 20, 40, 3));
+  TensorView view = packed.view();
+  view.bytes = view.bytes.first(view.bytes.size() - 64);
+  EXPECT_EQ(CheckPacked(view, "w").error().code, Code::kCorrupt);
+  view = packed.view();
+  view.shape = Shape{20, 65};
+  EXPECT_FALSE(CheckPacked(view, "w"));
+  for (const Shape& shape : {Shape{0, 40}, Shape{-20, 40}, Shape{20}, Shape{int64_t{1} << 40, 40},
+                             Shape{20, int64_t{1} << 60}}) {
+    view.shape = shape;
+    EXPECT_FALSE(CheckPacked(view, "w"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllSchemes, Packing,
+                         testing::Values(Scheme::kW8Channel, Scheme::kW8Block32, Scheme::kW4Lpbq32,
+                                         Scheme::kW4Affine32),
+                         [](const auto& info) {
+                           std::string name(Info(info.param).name);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Packing, StripsHaveTheDocumentedSizes) {
+  EXPECT_EQ(PackedBytes(Scheme::kW4Affine32, 16, 64), 2u * (256 + 64));
+  EXPECT_EQ(PackedBytes(Scheme::kW4Lpbq32, 17, 64), 2u * (2 * 256 + 64 + 64));
+  EXPECT_EQ(PackedBytes(Scheme::kW8Channel, 16, 33), 2u * 512 + 64);
+  EXPECT_EQ(PackedBytes(Scheme::kW8Block32, 16, 32), 512u + 64);
+}
+}  // namespace
+}  // namespace hexlane
