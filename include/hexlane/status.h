@@ -16,8 +16,7 @@ namespace hexlane {
 // What kind of failure; the command line derives its exit code from it (docs/cli.md).
 enum class Code {
   kUsage,         // the request itself makes no sense (unknown option value, contradiction)
-  kInvalidInput,  // well-formed input that does not fit (wrong shape, missing tensor, prompt too
-                  // long)
+  kInvalidInput,  // well-formed, but does not fit (wrong shape, missing tensor, long prompt)
   kCorrupt,       // malformed bytes: truncated, bad magic, checksum mismatch
   kUnsupported,   // valid, but not handled (unknown architecture, op, data type, SoC)
   kNotFound,      // a named file, tensor or entry is not there
@@ -48,8 +47,7 @@ template <typename T>
 using Result = tl::expected<T, Error>;
 
 // An Error being built, convertible to any Result<T>:
-//   return Corrupt("header is cut off").At("{}: offset {}", file, pos).Want("24 bytes").Got("{}",
-//   n);
+//   return Corrupt("header is cut off").At("{}: offset {}", file, pos).Want("24 bytes");
 class [[nodiscard]] Failure {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}
