@@ -22,6 +22,37 @@ constexpr std::string_view kWant<double> = "a finite number";
 template <>
 constexpr std::string_view kWant<std::string> = "a string";
 
+// At most 160 bytes of printable text: a message may quote a file, and a file may be one long
+// string.
+std::string Abbreviate(std::string_view text) {
+  constexpr size_t kMost = 160;
+  std::string out(text.substr(0, kMost));
+  for (char& c : out)
+    if (c < ' ' || c > '~') c = '?';
+  return text.size() > kMost ? out + "..." : out;
+}
+
+// Where the text first nests deeper than kMaxJsonDepth: checked before parsing, since a parser
+// spends memory on every level.
+std::optional<size_t> TooDeepAt(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return i;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 namespace internal {
@@ -30,8 +61,7 @@ Failure FieldFailure(const Json* value, std::string_view key, std::string_view w
                      std::string_view want) {
   std::string got = "nothing";
   if (value != nullptr) got = value->dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (got.size() > 80) got = got.substr(0, 77) + "...";
-  return Corrupt("bad field '{}'", key).At("{}", where).Want("{}", want).Got("{}", got);
+  return Corrupt("bad field '{}'", key).At("{}", where).Want("{}", want).Got("{}", Abbreviate(got));
 }
 
 template <>
@@ -63,18 +93,19 @@ std::optional<std::string> JsonAs<std::string>(const Json& value) {
 }  // namespace internal
 
 Result<Json> ParseJson(std::string_view text, std::string_view where) {
-  bool too_deep = false;
-  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMaxJsonDepth) too_deep = true;
-    if (too_deep) throw std::length_error("too deep");  // caught below: ends the parse at once
-    return true;
-  };
+  if (const std::optional<size_t> offset = TooDeepAt(text)) {
+    return Corrupt("JSON nests too deep")
+        .At("{}: offset {}", where, *offset)
+        .Want("at most {} levels", kMaxJsonDepth);
+  }
   try {
-    return Json::parse(text, limit_depth);
+    return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    return Corrupt("not valid JSON").At("{}: offset {}", where, error.byte).Got("{}", error.what());
-  } catch (const std::exception&) {
-    return Corrupt("JSON nests too deep").At("{}", where).Want("at most {} levels", kMaxJsonDepth);
+    return Corrupt("not valid JSON")
+        .At("{}: offset {}", where, error.byte > 0 ? error.byte - 1 : 0)
+        .Got("{}", Abbreviate(error.what()));
+  } catch (const Json::exception& error) {  // a number too large for a double
+    return Corrupt("not valid JSON").At("{}", where).Got("{}", Abbreviate(error.what()));
   }
 }
 
