@@ -4,11 +4,15 @@
 #include <openssl/sha.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/check.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -55,17 +59,27 @@ class Fd {
   int fd_;
 };
 
+// A name beside `path` that no other file of this machine has:
+// <folder>/.<name>.<process>.<count>.tmp
 fs::path TemporaryName(const fs::path& path) {
-  fs::path name = path;
-  if (!name.has_filename()) name = name.parent_path();  // "dir/" means "dir"
-  const std::string file = fmt::format(".{}.{}.tmp", name.filename().string(), ::getpid());
-  return name.parent_path() / file;
+  static std::atomic<int> count{0};
+  const std::string name =
+      fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), count.fetch_add(1));
+  return path.parent_path() / name;
+}
+
+// `path` absolute, without links, "." and "..", and without a slash at the end; it need not exist.
+fs::path Resolve(const fs::path& path) {
+  std::error_code error;
+  fs::path full = fs::weakly_canonical(path, error);
+  if (error) full = fs::absolute(path, error).lexically_normal();
+  return full.has_filename() ? full : full.parent_path();
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const fs::path& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return SystemFailure("open", path, errno);
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return SystemFailure("read", path, errno);
@@ -132,47 +146,107 @@ Result<void> FileWriter::Close() {
   return {};
 }
 
+namespace {
+Result<void> WriteFile(const fs::path& path, std::string_view text) {
+  auto writer = TRY(FileWriter::Create(path));
+  TRY(writer.Write(std::as_bytes(std::span(text))));
+  return writer.Close();
+}
+}  // namespace
+
 Result<void> WriteFileAtomically(const fs::path& path, std::string_view text) {
-  const fs::path temporary = TemporaryName(path);
-  const auto write = [&]() -> Result<void> {
-    FileWriter writer = TRY(FileWriter::Create(temporary));
-    TRY(writer.Write(std::as_bytes(std::span(text))));
-    TRY(writer.Close());
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return SystemFailure("write", path, errno);
-    return {};
-  };
-  Result<void> result = write();
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_character_file(status) || fs::is_fifo(status)) return WriteFile(path, text);
+  const fs::path target = Resolve(path);
+  const fs::path temporary = TemporaryName(target);
+  Result<void> result = WriteFile(temporary, text);
+  if (result && ::rename(temporary.c_str(), target.c_str()) != 0)
+    result = SystemFailure("write", path, errno);
   if (!result) ::unlink(temporary.c_str());
   return result;
 }
 
-Result<StagedDirectory> StagedDirectory::Create(const fs::path& target) {
+namespace {
+
+// Refuses a target whose loss would surprise its owner.
+Result<void> CheckReplaceable(const fs::path& target, std::string_view marker) {
   std::error_code error;
-  const fs::path full = fs::absolute(target, error);
-  const fs::path staging = TemporaryName(full);
-  fs::create_directories(staging.parent_path(), error);
-  if (error) return SystemFailure("create folder", staging.parent_path(), error.value());
-  fs::remove_all(staging, error);
-  if (!fs::create_directory(staging, error))
-    return SystemFailure("create folder", staging, error ? error.value() : EEXIST);
-  return StagedDirectory(full.has_filename() ? full : full.parent_path(), staging);
+  const fs::file_status status = fs::status(target, error);
+  if (!fs::exists(status)) return {};
+  const std::string_view remedy = "Choose another output folder or remove this one";
+  if (!fs::is_directory(status))
+    return InvalidInput("'{}' exists and is not a folder", target.string()).Remedy("{}", remedy);
+  if (fs::exists(target / marker, error) || fs::is_empty(target, error)) return {};
+  return InvalidInput("'{}' exists and has other files in it", target.string())
+      .Want("a new or empty folder, or one with a {} to replace", marker)
+      .Remedy("{}", remedy);
 }
 
-StagedDirectory::StagedDirectory(StagedDirectory&& other) noexcept
-    : target_(std::move(other.target_)), staging_(std::exchange(other.staging_, {})) {}
+// Creates the folders above `path` that are missing and adds them to `made`.
+Result<void> MakeParents(const fs::path& path, std::vector<fs::path>& made) {
+  std::error_code error;
+  const fs::path parent = path.parent_path();
+  if (fs::is_directory(parent, error)) return {};
+  if (parent.has_relative_path()) TRY(MakeParents(parent, made));
+  if (fs::create_directory(parent, error)) made.push_back(parent);
+  if (error) return SystemFailure("create folder", parent, error.value());
+  return {};
+}
+
+// Puts `staging` in the place of the folder `target`, which ends up under the name `staging`.
+int Exchange(const fs::path& staging, const fs::path& target) {
+  const auto rename2 = [](const fs::path& from, const fs::path& to, unsigned flags) {
+    return ::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) ? errno
+                                                                                         : 0;
+  };
+  constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE of Linux; some file systems refuse it
+  const int error = rename2(staging, target, kExchange);
+  if (error != EINVAL && error != ENOSYS) return error;
+  const fs::path aside = TemporaryName(target);
+  if (::rename(target.c_str(), aside.c_str()) != 0) return errno;
+  if (::rename(staging.c_str(), target.c_str()) != 0) {
+    const int failure = errno;
+    (void)::rename(aside.c_str(), target.c_str());
+    return failure;
+  }
+  return ::rename(aside.c_str(), staging.c_str()) ? errno : 0;
+}
+
+}  // namespace
+
+Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, std::string_view marker) {
+  auto state = std::make_unique<State>();
+  state->target = Resolve(target);
+  state->staging = TemporaryName(state->target);
+  TRY(CheckReplaceable(state->target, marker));
+  StagedDirectory directory(std::move(state));
+  State& made = *directory.state_;
+  TRY(MakeParents(made.target, made.parents));
+  std::error_code error;
+  if (!fs::create_directory(made.staging, error))
+    return SystemFailure("create folder", made.staging, error ? error.value() : EEXIST);
+  return directory;
+}
 
 StagedDirectory::~StagedDirectory() {
+  if (!state_) return;
   std::error_code ignored;
-  if (!staging_.empty()) fs::remove_all(staging_, ignored);
+  fs::remove_all(state_->staging, ignored);  // after Commit: what was replaced
+  if (state_->committed) return;
+  for (auto parent = state_->parents.rbegin(); parent != state_->parents.rend(); ++parent)
+    ::rmdir(parent->c_str());  // stays when something else is in it by now
 }
 
 Result<void> StagedDirectory::Commit() {
-  std::error_code error;
-  fs::remove_all(target_, error);
-  if (error) return SystemFailure("replace", target_, error.value());
-  fs::rename(staging_, target_, error);
-  if (error) return SystemFailure("write", target_, error.value());
-  staging_.clear();
+  CHECK(!state_->committed);
+  int error = 0;
+  if (::rename(state_->staging.c_str(), state_->target.c_str()) != 0) error = errno;
+  if (error == ENOTEMPTY || error == EEXIST) error = Exchange(state_->staging, state_->target);
+  if (error) return SystemFailure("write", state_->target, error);
+  state_->committed = true;
+  std::error_code ignored;
+  fs::remove_all(state_->staging, ignored);
   return {};
 }
 

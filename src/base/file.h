@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hexlane/status.h"
 
@@ -35,7 +36,7 @@ class MappedFile {
 // The whole of a text file. Refuses (kInvalidInput) one larger than `max_bytes`.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t max_bytes = 256u << 20);
 
-// Appends to one file through a buffer; errors (disk full, quota) surface from Write or Close.
+// Appends to one file; errors (disk full, quota) surface from Write or Close.
 class FileWriter {
  public:
   static Result<FileWriter> Create(const std::filesystem::path& path);
@@ -55,27 +56,36 @@ class FileWriter {
   size_t position_ = 0;
 };
 
-// Writes a whole file under a temporary name beside `path`, then renames it into place.
+// Writes a whole file under a temporary name beside `path`, then renames it into place. A link is
+// followed; a device or pipe is written to as it is.
 Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_view text);
 
-// A directory that appears whole or not at all: write below path(), then Commit() renames it to the
-// target (replacing what was there). Destroyed without Commit, or ended by Ctrl-C (interrupt.h), it
-// is removed.
+// A directory that appears whole or not at all: write below path(), then Commit() puts it in the
+// place of the target in one step. Destroyed without Commit, also after a failed one or Ctrl-C
+// (interrupt.h), it is removed together with the parent folders it made, and an older target stays
+// as it was.
 class StagedDirectory {
  public:
-  static Result<StagedDirectory> Create(const std::filesystem::path& target);
-  StagedDirectory(StagedDirectory&& other) noexcept;
+  // `target` may be absent, an empty folder, or one that has a file `marker` in it, which tells
+  // that it is an earlier result; anything else is somebody's data and refused (kInvalidInput).
+  static Result<StagedDirectory> Create(const std::filesystem::path& target,
+                                        std::string_view marker = "manifest.json");
+  StagedDirectory(StagedDirectory&&) = default;
   StagedDirectory& operator=(StagedDirectory&&) = delete;
   ~StagedDirectory();
 
-  const std::filesystem::path& path() const { return staging_; }
+  const std::filesystem::path& path() const { return state_->staging; }
   Result<void> Commit();
 
  private:
-  StagedDirectory(std::filesystem::path target, std::filesystem::path staging)
-      : target_(std::move(target)), staging_(std::move(staging)) {}
-  std::filesystem::path target_;
-  std::filesystem::path staging_;  // empty once committed or moved from
+  struct State {
+    std::filesystem::path target;
+    std::filesystem::path staging;
+    std::vector<std::filesystem::path> parents;  // made by Create, outermost first
+    bool committed = false;
+  };
+  explicit StagedDirectory(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  std::unique_ptr<State> state_;  // null once moved from
 };
 
 // Lower-case hexadecimal SHA-256 of bytes or of a file.
