@@ -2,7 +2,10 @@
 #
 # Makes of every folder, by the names of its files:
 #   *.cc                 library hexlane_<path with _>   (x86_*.cc and arm_*.cc only on their architecture)
-#   *_test.cc            program <path>_test, each TEST a ctest case
+#   *_test.cc            program <path>_test, each TEST a ctest case labelled "unit"
+#   *_slow_test.cc       program <path>_slow_test, labelled "slow": runs a whole model, or for seconds
+#   *_vendor_test.cc     program <path>_vendor_test, labelled "vendor": loads Qualcomm's library. Sanitizers and
+#                        emulated processors run the unit tests only (test presets in CMakePresets.json)
 #   *_bench.cc           program <path>_bench            (HEXLANE_BENCH)
 #   *_fuzz.cc            program <file name>: with libFuzzer (HEXLANE_FUZZ), otherwise it replays its seed corpus
 #                        <folder>/corpus/<file name without _fuzz>/ once; ctest runs that everywhere
@@ -41,13 +44,15 @@ function(hexlane_folder path)
                                                       ${CMAKE_SOURCE_DIR}/include)
   target_link_libraries(hexlane_${name} ${scope} ${libraries})
 
-  if(HEXLANE_TESTS AND tests)
-    add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE hexlane_${name} GTest::gmock GTest::gtest_main)
-    target_compile_definitions(${name}_test
-                               PRIVATE HEXLANE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
-    gtest_discover_tests(${name}_test TEST_PREFIX ${path}: DISCOVERY_TIMEOUT 120
-                         PROPERTIES TIMEOUT 300)
+  if(HEXLANE_TESTS)
+    set(slow ${tests})
+    set(vendor ${tests})
+    list(FILTER slow INCLUDE REGEX "_slow_test\\.cc$")
+    list(FILTER vendor INCLUDE REGEX "_vendor_test\\.cc$")
+    list(FILTER tests EXCLUDE REGEX "_(slow|vendor)_test\\.cc$")
+    hexlane_test(${path} ${name} "unit" "${tests}")
+    hexlane_test(${path} ${name}_slow "slow" "${slow}")
+    hexlane_test(${path} ${name}_vendor "vendor" "${vendor}")
   endif()
   if(HEXLANE_BENCH AND benches)
     add_executable(${name}_bench ${benches})
@@ -58,6 +63,24 @@ function(hexlane_folder path)
       hexlane_fuzzer(${fuzzer} hexlane_${name})
     endforeach()
   endif()
+endfunction()
+
+# One test program <name>_test; nothing when there are no sources. Under an emulator its cases are listed when
+# ctest starts rather than when it is built.
+function(hexlane_test path name label sources)
+  if(NOT sources)
+    return()
+  endif()
+  string(REPLACE "/" "_" library ${path})
+  add_executable(${name}_test ${sources})
+  target_link_libraries(${name}_test PRIVATE hexlane_${library} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE HEXLANE_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+  set(discovery POST_BUILD)
+  if(CMAKE_CROSSCOMPILING)
+    set(discovery PRE_TEST)
+  endif()
+  gtest_discover_tests(${name}_test TEST_PREFIX ${path}: DISCOVERY_TIMEOUT 120
+                       DISCOVERY_MODE ${discovery} PROPERTIES TIMEOUT 300 LABELS ${label})
 endfunction()
 
 # One fuzz target: LLVMFuzzerTestOneInput in `file`.
@@ -76,7 +99,7 @@ function(hexlane_fuzzer file library)
   endif()
   target_link_libraries(${target} PRIVATE ${library})
   add_test(NAME fuzz:${target} COMMAND ${target} ${arguments})
-  set_tests_properties(fuzz:${target} PROPERTIES TIMEOUT 120)
+  set_tests_properties(fuzz:${target} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()
 
 # Drops files of other architectures from the list and gives the rest the instruction sets in their names.
