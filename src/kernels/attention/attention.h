@@ -23,8 +23,8 @@ struct AttentionArgs {
   float softcap = 0;   // 0: none; otherwise scores become softcap · tanh(score / softcap)
 
   // Called for each (row, head) with the visible keys' scores (scaled and capped) before softmax,
-  // and with their probabilities after; may change them. Either being set makes the call
-  // single-threaded. May be empty.
+  // and with their probabilities after; may change them. With a pool they are called from several
+  // threads at once. May be empty.
   std::function<void(std::span<float>)> on_scores, on_probabilities;
 };
 

@@ -66,7 +66,7 @@ void Attention(const AttentionArgs& args, Rows out, ThreadPool* pool) {
     }
   };
   const int64_t count = args.q.rows * args.heads;
-  if (!pool || args.on_scores || args.on_probabilities) return work(0, count);
+  if (!pool) return work(0, count);
   pool->ParallelFor(count, std::max<int64_t>(1, count / (pool->threads() * 8)), work);
 }
 

@@ -1,0 +1,146 @@
+#include "models/weights.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/pack/pack.h"
+
+namespace hexlane {
+namespace {
+
+struct Located {
+  const TensorName* row = nullptr;
+  std::string stored;  // the checkpoint's name for it
+};
+
+// Splits "layers.12.q_proj.weight" into the pattern "layers.{}.q_proj.weight" and "12".
+std::pair<std::string, std::string> PatternOf(std::string_view name) {
+  constexpr std::string_view kPrefix = "layers.";
+  if (!name.starts_with(kPrefix)) return {std::string(name), ""};
+  const size_t dot = name.find('.', kPrefix.size());
+  return {fmt::format("layers.{{}}{}", name.substr(dot)),
+          std::string(name.substr(kPrefix.size(), dot - kPrefix.size()))};
+}
+
+Located Locate(const Decoder& decoder, std::string_view name) {
+  const auto [pattern, layer] = PatternOf(name);
+  for (const TensorName& row : decoder.architecture().tensors) {
+    if (row.name != pattern) continue;
+    const bool gguf = decoder.checkpoint().format() == "gguf";
+    std::string stored(gguf ? row.gguf : row.hugging_face);
+    const size_t slot = stored.find("{}");
+    if (slot != stored.npos) stored.replace(slot, 2, layer);
+    return {&row, stored};
+  }
+  CheckFailed(__FILE__, __LINE__, "the architecture's table lists every weight it builds with");
+}
+
+// Heads whose rows must be brought from interleaved to rotate-half order; 0: none.
+int64_t InterleavedHeads(const Decoder& decoder, const TensorName& row) {
+  if (decoder.checkpoint().format() != "gguf") return 0;
+  switch (row.rotary) {
+    case TensorName::Rotary::kNo:
+      return 0;
+    case TensorName::Rotary::kQuery:
+      return decoder.config().heads;
+    case TensorName::Rotary::kKey:
+      return decoder.config().kv_heads;
+  }
+  return 0;
+}
+
+// Row of the interleaved file that holds each rotate-half row: pair i of a head is stored at rows
+// 2i and 2i+1.
+std::vector<int64_t> RotateHalfOrder(int64_t rows, int64_t heads) {
+  const int64_t dim = rows / heads;
+  std::vector<int64_t> source(static_cast<size_t>(rows));
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t head = row / dim, within = row % dim;
+    const int64_t half = within / (dim / 2), pair = within % (dim / 2);
+    source[static_cast<size_t>(row)] = head * dim + 2 * pair + half;
+  }
+  return source;
+}
+
+// values [rows, width] with its rows in the order given.
+template <typename T>
+std::vector<T> PermuteRows(const std::vector<T>& values, const std::vector<int64_t>& order) {
+  const size_t width = values.size() / order.size();
+  std::vector<T> result(values.size());
+  for (size_t row = 0; row < order.size(); ++row)
+    std::copy_n(values.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(order[row]) * width),
+                width, result.begin() + static_cast<ptrdiff_t>(row * width));
+  return result;
+}
+
+void PermuteRows(QuantizedMatrix& matrix, const std::vector<int64_t>& order) {
+  matrix.q = PermuteRows(matrix.q, order);
+  matrix.scales = PermuteRows(matrix.scales, order);
+  matrix.block_scales = PermuteRows(matrix.block_scales, order);
+  matrix.mins = PermuteRows(matrix.mins, order);
+}
+
+std::optional<DType> PlainDType(StorageType type) {
+  switch (type) {
+    case StorageType::kF32:
+      return DType::kF32;
+    case StorageType::kF16:
+      return DType::kF16;
+    case StorageType::kBF16:
+      return DType::kBF16;
+    default:
+      return std::nullopt;
+  }
+}
+
+// A view into the mapped file, where its elements are aligned.
+std::optional<Tensor> MappedTensor(const StoredTensor& stored,
+                                   std::shared_ptr<const Checkpoint> owner) {
+  const std::optional<DType> dtype = PlainDType(stored.type);
+  if (!dtype) return std::nullopt;
+  const auto address = reinterpret_cast<uintptr_t>(stored.bytes.data());
+  if (address % DTypeBytes(*dtype) != 0) return std::nullopt;
+  return Tensor({stored.bytes, stored.shape, *dtype}, std::move(owner));
+}
+
+Tensor ShapeOnly(const StoredTensor& stored) {
+  return Tensor({{}, stored.shape, DType::kF32}, nullptr);
+}
+
+}  // namespace
+
+Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want,
+                          WeightData data) {
+  const Checkpoint& checkpoint = decoder.checkpoint();
+  const Located located = Locate(decoder, name);
+  const StoredTensor* stored = checkpoint.Find(located.stored);
+  if (stored == nullptr) {
+    return NotFound("tensor '{}' is missing", located.stored)
+        .At("{}", checkpoint.where())
+        .Want("{} as the config says", want)
+        .Remedy("The checkpoint is incomplete or its config belongs to another model");
+  }
+  if (stored->shape != want) {
+    return InvalidInput("tensor '{}' has the wrong shape", located.stored)
+        .At("{}", checkpoint.where())
+        .Want("{} as the config says", want)
+        .Got("{}", stored->shape);
+  }
+  if (data == WeightData::kShapesOnly) return ShapeOnly(*stored);
+
+  const int64_t heads = InterleavedHeads(decoder, *located.row);
+  const std::vector<int64_t> order =
+      heads ? RotateHalfOrder(want[0], heads) : std::vector<int64_t>();
+  if (std::optional<QuantizedMatrix> exact = checkpoint.ReadExact(*stored)) {
+    if (heads) PermuteRows(*exact, order);
+    return Pack(*exact);
+  }
+  if (!heads) {
+    if (auto mapped = MappedTensor(*stored, decoder.shared_checkpoint())) return *std::move(mapped);
+  }
+  std::vector<float> values = TRY(checkpoint.ReadFloats(*stored));
+  if (heads) values = PermuteRows(values, order);
+  return Tensor::FromFloats(std::move(values), want);
+}
+
+}  // namespace hexlane
