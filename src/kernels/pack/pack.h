@@ -25,21 +25,10 @@
 
 #include "base/quantized_matrix.h"
 #include "base/tensor.h"
+#include "kernels/pack/layout.h"
 
 namespace hexlane {
 
-inline constexpr int64_t kStripRows = 16;
-inline constexpr int64_t kTileColumns = 32;
-
-// Where things are inside a strip, in bytes.
-struct StripLayout {
-  int64_t blocks = 0;       // tiles in a strip
-  int64_t tile_bytes = 0;   // quants of one tile
-  int64_t scale_bytes = 0;  // block scales of one tile; 0: none
-  int64_t scales = 0;       // offset of the first block scales
-  int64_t channel = 0;      // offset of the channel scales (= strip_bytes when there are none)
-  int64_t strip_bytes = 0;
-};
 StripLayout LayoutOf(Scheme scheme, int64_t k);
 int QOffset(Scheme scheme);
 

@@ -1,0 +1,54 @@
+// y = x Wᵀ with W packed (pack/pack.h) and x quantised on the fly to int8, one scale per row and
+// block of 32 columns:
+//   x[r, i] ≈ scales[r, b] · q[r, i],  q in -127..127, scale = max|x| / 127 over the block
+// so that every product is an integer dot product of one block:
+//   y[r, c] = Σ_b scales[r, b] · (w_scale[c, b] · Σ_i q[r, i] · wq[c, i] + w_min[c, b] · Σ_i q[r,
+//   i])
+#ifndef HEXLANE_KERNELS_MATMUL_QUANTIZED_H_
+#define HEXLANE_KERNELS_MATMUL_QUANTIZED_H_
+
+#include <cstddef>
+
+#include "kernels/pack/layout.h"
+#include "kernels/rows.h"
+
+namespace hexlane {
+
+// Rows are kept in panels of kPanelRows (the last one may be lower), so that a kernel working on a
+// panel reads one stream. A panel of height h whose first row is f: element i of block b of its row
+// r is q[32·(f·blocks + b·h + r) + i], scales and sums are at [f·blocks + b·h + r]. A single row is
+// thus plain [blocks, 32].
+inline constexpr int64_t kPanelRows = 4;
+
+struct QuantizedRows {
+  int8_t* q = nullptr;
+  float* scales = nullptr;
+  float* scaled_sums = nullptr;  // scale · Σ q
+  int32_t* sums = nullptr;       // Σ q
+  int64_t rows = 0;
+  int64_t blocks = 0;  // of 32 columns; columns past k are 0
+};
+
+inline int64_t Panels(int64_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
+
+struct MatMulCall {
+  QuantizedRows x;
+  const std::byte* strips = nullptr;  // the whole packed matrix
+  StripLayout layout;
+  int64_t n = 0;       // output columns
+  float* y = nullptr;  // y[r, c] is y[r * y_stride + c]
+  int64_t y_stride = 0;
+  const float* bias = nullptr;  // [n]
+  bool accumulate = false;      // add to what y holds
+};
+
+// All rows of x with strips first … end - 1: columns 16·first … min(n, 16·end) - 1 of y.
+using MatMulFn = void(const MatMulCall& call, int64_t first_strip, int64_t end_strip);
+
+// Panels first … end - 1 of `out` from x [out.rows, k].
+using QuantizeRowsFn = void(ConstRows x, const QuantizedRows& out, int64_t first_panel,
+                            int64_t end_panel);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_KERNELS_MATMUL_QUANTIZED_H_

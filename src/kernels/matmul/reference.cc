@@ -1,0 +1,119 @@
+// The quantised product in plain C++: what the fast kernels are tested against, and the fallback.
+#include <algorithm>
+#include <cmath>
+
+#include "base/scheme.h"
+#include "kernels/pack/f16_scales.h"
+#include "kernels/registry.h"
+
+namespace hexlane {
+namespace {
+struct BlockScale {
+  float scale = 1, min = 0;
+};
+
+template <Scheme S>
+BlockScale ScaleAt(const std::byte* scales, int64_t lane) {
+  switch (S) {
+    case Scheme::kW8Block32:
+      return {LoadF16(scales, lane), 0};
+    case Scheme::kW4Lpbq32:
+      return {static_cast<float>(scales[lane]), 0};
+    case Scheme::kW4Affine32:
+      return {LoadF16(scales, lane), LoadF16(scales, kStripRows + lane)};
+    default:
+      return {};
+  }
+}
+
+// Σ q · wq over one block; `quants` is the tile.
+template <Scheme S>
+int32_t BlockDot(const std::byte* quants, int64_t lane, const int8_t* q) {
+  constexpr bool kW4 = S == Scheme::kW4Lpbq32 || S == Scheme::kW4Affine32;
+  constexpr int kOffset = S == Scheme::kW4Affine32 ? 0 : kW4 ? 8 : 128;
+  int32_t sum = 0;
+  for (int64_t i = 0; i < kTileColumns; ++i) {
+    const int64_t group = i / 4;
+    const auto byte = static_cast<int>(quants[(kW4 ? group % 4 : group) * 64 + lane * 4 + i % 4]);
+    const int stored = !kW4 ? byte : group < 4 ? byte & 15 : byte >> 4;
+    sum += (stored - kOffset) * q[i];
+  }
+  return sum;
+}
+
+template <Scheme S>
+float OneOutput(const MatMulCall& call, int64_t row, int64_t column) {
+  const QuantizedRows& x = call.x;
+  const int64_t first = row / kPanelRows * kPanelRows;
+  const int64_t height = std::min(kPanelRows, x.rows - first), lane = column % kStripRows;
+  const std::byte* strip = call.strips + column / kStripRows * call.layout.strip_bytes;
+  float sum = 0;
+  for (int64_t b = 0; b < x.blocks; ++b) {
+    const int64_t at = first * x.blocks + b * height + row - first;
+    const int32_t dot =
+        BlockDot<S>(strip + b * call.layout.tile_bytes, lane, x.q + at * kTileColumns);
+    const auto [scale, min] =
+        ScaleAt<S>(strip + call.layout.scales + b * call.layout.scale_bytes, lane);
+    sum += static_cast<float>(dot) * scale * x.scales[at] + min * x.scaled_sums[at];
+  }
+  if (call.layout.channel == call.layout.strip_bytes) return sum;
+  float channel;
+  std::memcpy(&channel, strip + call.layout.channel + 4 * lane, 4);
+  return sum * channel;
+}
+
+template <Scheme S>
+void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
+  const int64_t last = std::min(call.n, end * kStripRows);
+  for (int64_t row = 0; row < call.x.rows; ++row)
+    for (int64_t c = first * kStripRows; c < last; ++c) {
+      float& y = call.y[row * call.y_stride + c];
+      const float sum = OneOutput<S>(call, row, c) + (call.bias ? call.bias[c] : 0);
+      y = call.accumulate ? y + sum : sum;
+    }
+}
+
+// Block b of one row, of which `count` columns exist, to place `at`.
+void QuantizeBlock(const float* x, int64_t count, const QuantizedRows& out, int64_t at) {
+  float max = 0;
+  for (int64_t i = 0; i < count; ++i) max = std::max(max, std::abs(x[i]));
+  const float inverse = max > 0 ? 127 / max : 0;
+  int8_t* q = out.q + at * kTileColumns;
+  int32_t sum = 0;
+  for (int64_t i = 0; i < kTileColumns; ++i) {
+    const float scaled = i < count ? x[i] * inverse : 0;
+    // Not (scaled < 127): NaN becomes 127 rather than undefined behaviour.
+    const float bounded = !(scaled < 127) ? 127 : std::max(scaled, -127.f);
+    sum += q[i] = static_cast<int8_t>(std::lrint(bounded));
+  }
+  out.scales[at] = max / 127;
+  out.sums[at] = sum;
+  out.scaled_sums[at] = max / 127 * static_cast<float>(sum);
+}
+}  // namespace
+
+void MatMulW8Channel(const MatMulCall& call, int64_t first, int64_t end) {
+  MatMul<Scheme::kW8Channel>(call, first, end);
+}
+void MatMulW8Block32(const MatMulCall& call, int64_t first, int64_t end) {
+  MatMul<Scheme::kW8Block32>(call, first, end);
+}
+void MatMulW4Lpbq32(const MatMulCall& call, int64_t first, int64_t end) {
+  MatMul<Scheme::kW4Lpbq32>(call, first, end);
+}
+void MatMulW4Affine32(const MatMulCall& call, int64_t first, int64_t end) {
+  MatMul<Scheme::kW4Affine32>(call, first, end);
+}
+
+void QuantizeRows(ConstRows x, const QuantizedRows& out, int64_t first_panel, int64_t end_panel) {
+  for (int64_t row = first_panel * kPanelRows; row < std::min(out.rows, end_panel * kPanelRows);
+       ++row) {
+    const int64_t first = row / kPanelRows * kPanelRows;
+    const int64_t height = std::min(kPanelRows, out.rows - first);
+    for (int64_t b = 0; b < out.blocks; ++b)
+      QuantizeBlock(x.row(row) + b * kTileColumns, std::min(kTileColumns, x.dim - b * kTileColumns),
+                    out, first * out.blocks + b * height + row - first);
+  }
+}
+
+}  // namespace hexlane
