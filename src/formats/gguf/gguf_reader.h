@@ -37,6 +37,8 @@ struct GgufFile {
   std::vector<StoredTensor> tensors;        // bytes are views into the input
 };
 
+std::string_view GgufTypeName(uint32_t type);  // "u32", "string"; "unknown"
+
 // `where` names the file in errors. kCorrupt; kUnsupported for version 1, big-endian and split
 // files.
 Result<GgufFile> ReadGguf(std::span<const std::byte> bytes, std::string_view where);

@@ -1,34 +1,25 @@
 #include "formats/gguf/gguf_values.h"
 
+#include <iterator>
+
 namespace hexlane {
 namespace {
 
 constexpr int kMaxArrayDepth = 8;
 
-// Bytes of a scalar; for a string and an array the least they can take; 0: no such type.
-uint64_t MinBytes(uint32_t type) {
-  switch (static_cast<GgufType>(type)) {
-    case GgufType::kU8:
-    case GgufType::kI8:
-    case GgufType::kBool:
-      return 1;
-    case GgufType::kU16:
-    case GgufType::kI16:
-      return 2;
-    case GgufType::kU32:
-    case GgufType::kI32:
-    case GgufType::kF32:
-      return 4;
-    case GgufType::kU64:
-    case GgufType::kI64:
-    case GgufType::kF64:
-    case GgufType::kString:
-      return 8;
-    case GgufType::kArray:
-      return 12;
-  }
-  return 0;
-}
+// By GgufType: its name, and the bytes of a scalar or the fewest that a string or an array can
+// take.
+struct TypeRow {
+  std::string_view name;
+  uint64_t min_bytes;
+};
+constexpr TypeRow kTypes[] = {
+    {"u8", 1},   {"i8", 1},     {"u16", 2},    {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4},
+    {"bool", 1}, {"string", 8}, {"array", 12}, {"u64", 8}, {"i64", 8}, {"f64", 8},
+};
+
+// 0: no such type.
+uint64_t MinBytes(uint32_t type) { return type < std::size(kTypes) ? kTypes[type].min_bytes : 0; }
 
 template <typename T>
 Result<Json> ReadNumber(ByteReader& in) {
@@ -86,37 +77,28 @@ Result<Json> ReadArray(ByteReader& in, GgufArray* array, int depth) {
 
 Result<Json> ReadValue(ByteReader& in, uint32_t type, GgufArray* array, int depth) {
   switch (static_cast<GgufType>(type)) {
-    case GgufType::kU8:
-      return ReadNumber<uint8_t>(in);
-    case GgufType::kI8:
-      return ReadNumber<int8_t>(in);
-    case GgufType::kU16:
-      return ReadNumber<uint16_t>(in);
-    case GgufType::kI16:
-      return ReadNumber<int16_t>(in);
-    case GgufType::kU32:
-      return ReadNumber<uint32_t>(in);
-    case GgufType::kI32:
-      return ReadNumber<int32_t>(in);
-    case GgufType::kF32:
-      return ReadNumber<float>(in);
-    case GgufType::kU64:
-      return ReadNumber<uint64_t>(in);
-    case GgufType::kI64:
-      return ReadNumber<int64_t>(in);
-    case GgufType::kF64:
-      return ReadNumber<double>(in);
-    case GgufType::kBool:
-      return ReadBool(in);
-    case GgufType::kString:
-      return ReadText(in);
-    case GgufType::kArray:
-      return ReadArray(in, array, depth);
+    case GgufType::kU8: return ReadNumber<uint8_t>(in);
+    case GgufType::kI8: return ReadNumber<int8_t>(in);
+    case GgufType::kU16: return ReadNumber<uint16_t>(in);
+    case GgufType::kI16: return ReadNumber<int16_t>(in);
+    case GgufType::kU32: return ReadNumber<uint32_t>(in);
+    case GgufType::kI32: return ReadNumber<int32_t>(in);
+    case GgufType::kF32: return ReadNumber<float>(in);
+    case GgufType::kU64: return ReadNumber<uint64_t>(in);
+    case GgufType::kI64: return ReadNumber<int64_t>(in);
+    case GgufType::kF64: return ReadNumber<double>(in);
+    case GgufType::kBool: return ReadBool(in);
+    case GgufType::kString: return ReadText(in);
+    case GgufType::kArray: return ReadArray(in, array, depth);
   }
   return in.Bad("unknown value type").Want("0..12").Got("{}", type);
 }
 
 }  // namespace
+
+std::string_view GgufTypeName(uint32_t type) {
+  return type < std::size(kTypes) ? kTypes[type].name : "unknown";
+}
 
 std::string ReplaceInvalidUtf8(std::string_view text) {
   const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
