@@ -1,0 +1,90 @@
+#include "quant/encodings.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace hexlane {
+namespace {
+
+// A scale that ships: float32 and never 0, which would divide.
+float StoredScale(double scale) {
+  const float stored = static_cast<float>(scale);
+  return stored > 0 ? stored : 1;
+}
+
+int32_t ClampedRint(double value, IntegerRange integers) {
+  const double limited =
+      std::clamp(value, static_cast<double>(integers.min), static_cast<double>(integers.max));
+  return static_cast<int32_t>(std::nearbyint(limited));  // the default mode: half to even
+}
+
+}  // namespace
+
+IntegerRange FullRange(int bits, bool is_signed) {
+  const int32_t count = 1 << bits;
+  return is_signed ? IntegerRange{-count / 2, count / 2 - 1} : IntegerRange{0, count - 1};
+}
+
+IntegerRange RestrictedRange(int bits) {
+  const int32_t limit = (1 << (bits - 1)) - 1;
+  return {-limit, limit};
+}
+
+void MinMax::Include(const MinMax& other) {
+  min = std::min(min, other.min);
+  max = std::max(max, other.max);
+}
+
+bool AllFinite(std::span<const float> values) {
+  uint32_t largest = 0;  // magnitude bits; those of NaN and infinity are the largest of all
+  for (float value : values)
+    largest = std::max(largest, std::bit_cast<uint32_t>(value) & 0x7fffffffu);
+  return largest < 0x7f800000u;
+}
+
+Result<MinMax> FindMinMax(std::span<const float> values, std::string_view where) {
+  if (!AllFinite(values)) {
+    const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
+    return InvalidInput("a value to quantise is not finite")
+        .At("{}: element {}", where, bad - values.begin())
+        .Got("{}", *bad);
+  }
+  MinMax range;
+  for (float value : values) {
+    range.min = value < range.min ? value : range.min;
+    range.max = value > range.max ? value : range.max;
+  }
+  return range;
+}
+
+Affine FitAsymmetric(const MinMax& range, IntegerRange integers) {
+  const double steps = static_cast<double>(integers.max) - integers.min;
+  const float scale = StoredScale((static_cast<double>(range.max) - range.min) / steps);
+  return {scale, ClampedRint(integers.min - static_cast<double>(range.min) / scale, integers)};
+}
+
+Affine FitSymmetric(float max_abs, IntegerRange integers) {
+  return {StoredScale(static_cast<double>(max_abs) / integers.max), 0};
+}
+
+int32_t QuantizeValue(float value, const Affine& affine, IntegerRange integers) {
+  // Limiting before adding the zero point: the limits are integers, so the result is the same, and
+  // a huge quotient cannot overflow.
+  const IntegerRange shifted{integers.min - affine.zero_point, integers.max - affine.zero_point};
+  return ClampedRint(static_cast<double>(value) / affine.scale, shifted) + affine.zero_point;
+}
+
+Encoding AsymmetricEncoding(const MinMax& range, DType dtype) {
+  const Affine affine = FitAsymmetric(range, RangeOf(dtype));
+  return {dtype, affine.scale, -affine.zero_point};
+}
+
+Encoding SymmetricEncoding(float max_abs, DType dtype) {
+  const IntegerRange range = RangeOf(dtype);
+  const int32_t middle = (range.min + range.max + 1) / 2;  // 0 for signed dtypes
+  const Affine affine = FitSymmetric(max_abs, {range.min - middle, range.max - middle});
+  return {dtype, affine.scale, -middle};
+}
+
+}  // namespace hexlane

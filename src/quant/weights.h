@@ -1,0 +1,52 @@
+// Weight matrices to integers by round-to-nearest: no data, no search over the integers themselves.
+#ifndef HEXLANE_QUANT_WEIGHTS_H_
+#define HEXLANE_QUANT_WEIGHTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/quantized_matrix.h"
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+class ThreadPool;
+
+// A row-major float matrix [n, k] and the name that errors give it.
+struct FloatMatrix {
+  std::span<const float> values;  // n * k of them
+  int64_t n = 0;
+  int64_t k = 0;
+  std::string_view name;
+
+  std::span<const float> row(int64_t i) const { return values.subspan(i * k, k); }
+};
+
+// How kW4Lpbq32 chooses the integer scale of a block, 1..16, once the channel scale is there.
+enum class BlockScaleRule : uint8_t {
+  kBest,   // the one with the smallest sum of |error|^2.5; see docs/quantisation.md
+  kRound,  // rint(max|w| / 7 / channel scale): may clip
+  kCeil,   // the next above: never clips
+};
+
+struct WeightOptions {
+  BlockScaleRule block_scales = BlockScaleRule::kBest;
+  ThreadPool* pool = nullptr;  // rows in parallel when given
+};
+
+// `weights` in `scheme` (not kPlain). Scales are rounded to the type they are stored in before the
+// integers are made; a group of zeros has scale 1. A last block may be short.
+//   kW8Channel   d = f32(max|w| / 127) of the row, q = rint(w / d) in -127..127
+//   kW8Block32   d = f16(max|w| / 127) of the block, q = rint(w / d) in -127..127
+//   kW4Lpbq32    c = f32(max|w| / 7 / 16) of the row, s by the rule, q = rint(w / (s·c)) in -8..7
+//   kW4Affine32  m = f16(min w), d = f16((max w - m) / 15) of the block, q = rint((w - m) / d) in
+//                0..15
+// kInvalidInput naming matrix, row and column of a weight that is not finite, or whose scale or
+// minimum float16 cannot hold.
+Result<QuantizedMatrix> QuantizeWeights(const FloatMatrix& weights, Scheme scheme,
+                                        const WeightOptions& options = {});
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_QUANT_WEIGHTS_H_
