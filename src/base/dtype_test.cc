@@ -80,10 +80,18 @@ void CompareOnRandomPatterns(Narrow narrow, Reference reference) {
   }
 }
 
-#ifdef __FLT16_MAX__
+#if defined(__ARM_FP16_FORMAT_IEEE)
+using CompilersHalf = __fp16;
+#define HEXLANE_HAS_HALF 1
+#elif defined(__FLT16_MAX__)
+using CompilersHalf = _Float16;
+#define HEXLANE_HAS_HALF 1
+#endif
+
+#ifdef HEXLANE_HAS_HALF
 TEST(F16, AgreesWithTheCompilersHalfType) {
   CompareOnRandomPatterns(
-      F32ToF16, [](float v) { return std::bit_cast<uint16_t>(static_cast<_Float16>(v)); });
+      F32ToF16, [](float v) { return std::bit_cast<uint16_t>(static_cast<CompilersHalf>(v)); });
 }
 #endif
 

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -24,22 +26,13 @@ Failure SystemFailure(std::string_view verb, const fs::path& path, int error) {
   std::string_view remedy;
   switch (error) {
     case ENOENT:
-    case ENOTDIR:
-      remedy = "Check the path";
-      break;
+    case ENOTDIR: remedy = "Check the path"; break;
     case EACCES:
-    case EPERM:
-      remedy = "Check the permissions of the file and its folder";
-      break;
-    case EROFS:
-      remedy = "The file system is read-only: choose another folder";
-      break;
+    case EPERM: remedy = "Check the permissions of the file and its folder"; break;
+    case EROFS: remedy = "The file system is read-only: choose another folder"; break;
     case ENOSPC:
-    case EDQUOT:
-      remedy = "The disk is full: free some space or choose another folder";
-      break;
-    default:
-      break;
+    case EDQUOT: remedy = "The disk is full: free some space or choose another folder"; break;
+    default: break;
   }
   return Failure(code, fmt::format("cannot {} '{}': {}", verb, path.string(), std::strerror(error)))
       .Remedy("{}", remedy);
@@ -250,17 +243,37 @@ Result<void> StagedDirectory::Commit() {
   return {};
 }
 
+namespace {
+std::string Hex(std::span<const unsigned char> bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+}  // namespace
+
 std::string Sha256(std::span<const std::byte> bytes) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest);
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
+  return Hex(digest);
 }
 
+// Read in pieces, not mapped: pages of a mapping would count as this process's memory.
 Result<std::string> Sha256File(const fs::path& path) {
-  const auto file = TRY(MappedFile::Open(path));
-  return Sha256(file->bytes());
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemFailure("open", path, errno);
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  CHECK(EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1);
+  std::vector<unsigned char> buffer(1 << 20);
+  while (true) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return SystemFailure("read", path, errno);
+    if (n == 0) break;
+    EVP_DigestUpdate(hash.get(), buffer.data(), static_cast<size_t>(n));
+  }
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  EVP_DigestFinal_ex(hash.get(), digest, nullptr);
+  return Hex(digest);
 }
 
 }  // namespace hexlane

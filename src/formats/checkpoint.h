@@ -16,28 +16,13 @@
 
 #include "base/quantized_matrix.h"
 #include "base/shape.h"
+#include "formats/storage_type.h"
 #include "formats/tokenizer_files.h"
 #include "hexlane/status.h"
 
 namespace hexlane {
 
 using Json = nlohmann::json;
-
-// How stored elements look in the file: plain types and GGML block types, one row of
-// storage_types.def each.
-enum class StorageType : uint8_t {
-#define STORAGE(Name, text, elements, bytes, ggml) k##Name,
-#include "formats/storage_types.def"
-#undef STORAGE
-};
-
-struct StorageInfo {
-  std::string_view name;   // "Q4_1"
-  int block_elements = 1;  // consecutive elements that are stored together
-  int block_bytes = 0;     // 0: unknown
-  int ggml_type = -1;      // number in GGUF files; -1: not a GGUF type
-};
-const StorageInfo& Info(StorageType type);
 
 struct StoredTensor {
   std::string name;
@@ -46,6 +31,7 @@ struct StoredTensor {
   std::span<const std::byte> bytes;  // in a mapped file, aligned for nothing; empty for kUnknown
   uint64_t offset = 0;               // of `bytes` in its file
   uint32_t file = 0;                 // index into Checkpoint::files()
+  int64_t type_number = -1;          // what the file itself calls the type; GGUF only
 };
 
 struct CheckpointParts;  // formats/format.h

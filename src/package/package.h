@@ -1,12 +1,14 @@
 // The package directory: what a device needs, and enough to verify it again on a workstation.
 //
-//   manifest.json           format version, Hexlane version, model and scheme, SoCs and vendor
-//   versions, plan,
-//                           bytes and SHA-256 of every other file
-//   weights.bin, .json      quantised tensors at 64-byte offsets (kernels/pack layouts), and their
-//   index units/<n>.hxir          each unit's quantised graph in text form (ir/text.h) cpu/, htp/,
-//   emulator/   the parts' files tokenizer.json, tokenizer_config.json, generation_config.json,
-//   report.json
+//   manifest.json                format version, model, scheme, versions, plan; bytes and SHA-256
+//   of
+//                                every other file
+//   weights.bin, weights.json    quantised tensors at 64-byte offsets (kernels/pack layouts), index
+//   units/<n>.hxir               each unit's quantised graph in text form (ir/text.h)
+//   cpu/ htp/ emulator/          the parts' files
+//   tokenizer.json, tokenizer_config.json, generation_config.json, report.json
+//
+// docs/package.md describes every field.
 #ifndef HEXLANE_PACKAGE_PACKAGE_H_
 #define HEXLANE_PACKAGE_PACKAGE_H_
 
@@ -69,7 +71,8 @@ class Package {
   const std::map<std::string, size_t, std::less<>>& files() const { return files_; }
 
  private:
-  friend class PackageWriter;
+  Result<void> OpenWeights();
+
   std::filesystem::path directory_;
   Manifest manifest_;
   std::vector<WeightEntry> entries_;
@@ -78,10 +81,15 @@ class Package {
   std::shared_ptr<const MappedFile> weights_;
 };
 
+namespace internal {
+Tensor WeightTensor(const WeightEntry& entry, std::shared_ptr<const MappedFile> file);
+}  // namespace internal
+
 // Writes a package under a temporary name; Finish makes it appear whole. Order: AddWeight…,
 // SealWeights, then everything else (emitters write their files below directory()), Finish.
 class PackageWriter {
  public:
+  // kInvalidInput when something else than a package or an empty folder is there; kIo.
   static Result<PackageWriter> Create(const std::filesystem::path& directory);
 
   const std::filesystem::path& directory() const { return staged_.path(); }
@@ -93,7 +101,8 @@ class PackageWriter {
   Result<Tensor> Weight(std::string_view name) const;
   Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
   Result<std::string> ReadText(std::string_view file) const;
-  // Hashes every file below directory(), writes manifest.json and commits.
+  // Hashes every file below directory(), writes manifest.json and commits. kCorrupt, and nothing
+  // committed, when the plan is not sound or names a file that is not there.
   Result<void> Finish(const Manifest& manifest);
 
  private:

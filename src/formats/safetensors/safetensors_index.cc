@@ -1,0 +1,34 @@
+#include "formats/safetensors/safetensors_index.h"
+
+#include "base/json.h"
+
+namespace hexlane {
+namespace {
+
+constexpr std::string_view kSuffix = ".safetensors";
+
+bool IsPlainShardName(std::string_view name) {
+  return name.size() > kSuffix.size() && name.size() < 256 && name.ends_with(kSuffix) &&
+         name[0] != '.' && name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
+}  // namespace
+
+Result<SafetensorsIndex> ReadSafetensorsIndex(std::string_view text, std::string_view where) {
+  const Json json = TRY(ParseJson(text, where));
+  const Json* map = TRY(JsonObject(json, "weight_map", where));
+  SafetensorsIndex index;
+  for (const auto& [tensor, file] : map->items()) {
+    if (!file.is_string() || !IsPlainShardName(file.get_ref<const std::string&>())) {
+      return Corrupt("bad shard name for tensor '{}'", tensor)
+          .At("{}: weight_map", where)
+          .Want("a *.safetensors file in the same folder")
+          .Got("{}", file.dump().substr(0, 80));
+    }
+    index.shard_of[tensor] = file.get<std::string>();
+    index.shards.insert(file.get<std::string>());
+  }
+  return index;
+}
+
+}  // namespace hexlane

@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "package/fields.h"
+#include "package/manifest.h"
+#include "package/package.h"
+
+namespace hexlane {
+namespace fs = std::filesystem;
+namespace {
+
+Result<std::vector<std::string>> FilesBelow(const fs::path& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->is_directory()) files.push_back(it->path().lexically_relative(directory).string());
+  }
+  if (error) return Io("cannot list '{}': {}", directory.string(), error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<FileTable> HashFiles(const fs::path& directory) {
+  FileTable files;
+  for (const std::string& name : TRY(FilesBelow(directory))) {
+    if (name == kManifestFile) continue;
+    TRY(CheckPackageFileName(name, directory.string()));
+    std::error_code error;
+    const size_t bytes = fs::file_size(directory / name, error);
+    files[name] = {bytes, TRY(Sha256File(directory / name))};
+  }
+  return files;
+}
+
+}  // namespace
+
+PackageWriter::PackageWriter(StagedDirectory staged, FileWriter weights)
+    : staged_(std::move(staged)), writer_(std::make_unique<FileWriter>(std::move(weights))) {}
+
+Result<PackageWriter> PackageWriter::Create(const fs::path& directory) {
+  StagedDirectory staged = TRY(StagedDirectory::Create(directory, kManifestFile));
+  FileWriter weights = TRY(FileWriter::Create(staged.path() / kWeightsFile));
+  return PackageWriter(std::move(staged), std::move(weights));
+}
+
+Result<void> PackageWriter::AddWeight(std::string_view name, const TensorView& tensor) {
+  CHECK(writer_ != nullptr);  // not sealed yet
+  const std::string hash = Sha256(tensor.bytes);
+  if (const auto it = hashes_.find(name); it != hashes_.end()) {
+    if (it->second == hash) return {};
+    return InvalidInput("two different weights are named '{}'", name);
+  }
+  TRY(writer_->PadTo(kWeightAlignment));
+  WeightEntry entry{std::string(name), tensor.shape,        tensor.dtype,
+                    tensor.scheme,     writer_->position(), tensor.bytes.size()};
+  TRY(writer_->Write(tensor.bytes));
+  index_.emplace(name, entries_.size());
+  hashes_.emplace(name, hash);
+  entries_.push_back(std::move(entry));
+  return {};
+}
+
+Result<void> PackageWriter::SealWeights() {
+  CHECK(writer_ != nullptr);
+  TRY(writer_->Close());
+  writer_.reset();
+  weights_ = TRY(MappedFile::Open(directory() / kWeightsFile));
+  const std::string text = WeightIndexText(entries_);
+  TRY(ParseWeightIndex(text, weights_->bytes().size(), kWeightIndexFile));  // readable again
+  return AddText(kWeightIndexFile, text);
+}
+
+Result<Tensor> PackageWriter::Weight(std::string_view name) const {
+  CHECK(weights_ != nullptr);  // sealed
+  const auto it = index_.find(name);
+  if (it == index_.end()) return NotFound("no weight '{}' was written", name);
+  return internal::WeightTensor(entries_[it->second], weights_);
+}
+
+Result<void> PackageWriter::AddText(std::string_view file, std::string_view text) {
+  TRY(CheckPackageFileName(file, directory().string()));
+  const fs::path path = directory() / file;
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error)
+    return Io("cannot create folder '{}': {}", path.parent_path().string(), error.message());
+  return WriteFileAtomically(path, text);
+}
+
+Result<std::string> PackageWriter::ReadText(std::string_view file) const {
+  TRY(CheckPackageFileName(file, directory().string()));
+  return ReadTextFile(directory() / file);
+}
+
+Result<void> PackageWriter::Finish(const Manifest& manifest) {
+  if (writer_ != nullptr) TRY(SealWeights());
+  const std::string text = ManifestText({manifest, TRY(HashFiles(directory()))});
+  TRY(ParseManifest(text, kManifestFile));  // what no reader would accept is not written
+  TRY(WriteFileAtomically(directory() / kManifestFile, text));
+  return staged_.Commit();
+}
+
+}  // namespace hexlane
