@@ -1,5 +1,6 @@
-# hexlane_folder(<path under src> DEPS <folders and libraries>)
+# hexlane_folder(<path under src> [NO_RECURSE] DEPS <folders and libraries>)
 #
+# NO_RECURSE leaves out the folders below, which have lines of their own.
 # Makes of every folder, by the names of its files:
 #   *.cc                 library hexlane_<path with _>   (x86_*.cc and arm_*.cc only on their architecture)
 #   *_test.cc            program <path>_test, each TEST a ctest case labelled "unit"
@@ -11,9 +12,13 @@
 #                        <folder>/corpus/<file name without _fuzz>/ once; ctest runs that everywhere
 # A DEPS entry that is a folder of src/ means its library.
 function(hexlane_folder path)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_RECURSE" "" "DEPS" ${ARGN})
   string(REPLACE "/" "_" name ${path})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${path}/*.cc)
+  set(glob GLOB_RECURSE)
+  if(ARG_NO_RECURSE)
+    set(glob GLOB)
+  endif()
+  file(${glob} sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${path}/*.cc)
   set(tests ${sources})
   set(benches ${sources})
   set(fuzzers ${sources})
@@ -63,6 +68,22 @@ function(hexlane_folder path)
       hexlane_fuzzer(${fuzzer} hexlane_${name})
     endforeach()
   endif()
+endfunction()
+
+# The library hexlane_executors: LoadExecutor over the backends of backends.def whose exec/ folder is in this build.
+function(hexlane_executors)
+  add_library(hexlane_executors STATIC backends/executors.cc)
+  target_link_libraries(hexlane_executors PUBLIC hexlane_package)
+  file(STRINGS backends/backends.def rows REGEX "^BACKEND")
+  foreach(row ${rows})
+    string(REGEX REPLACE "^BACKEND\\(([a-z0-9_]+),.*" "\\1" backend ${row})
+    set(has 0)
+    if(TARGET hexlane_backends_${backend}_exec)
+      set(has 1)
+      target_link_libraries(hexlane_executors PUBLIC hexlane_backends_${backend}_exec)
+    endif()
+    target_compile_definitions(hexlane_executors PRIVATE HEXLANE_HAS_${backend}=${has})
+  endforeach()
 endfunction()
 
 # One test program <name>_test; nothing when there are no sources. Under an emulator its cases are listed when

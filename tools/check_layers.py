@@ -39,7 +39,8 @@ LAYERS = {
     "compiler": ["base", "op", "target", "package", "kernels", "ir", "interp", "formats", "quant", "models",
                  "passes", "backends/emitter*", "backends/*/emit"],
     "backends/executor*": ["base", "op", "kernels", "package", "backends/backends.def"],
-    "backends/*/exec": ["base", "op", "kernels", "package", "backends/executor*", "backends/*"],
+    "backends/conformance": ["base", "package", "backends/executor*"],
+    "backends/*/exec": ["base", "op", "kernels", "package", "backends/executor*", "backends/conformance", "backends/*"],
     "runtime": ["base", "package", "kernels", "backends/executor*"],
 }
 # Public headers may use only each other; these folders may use only public headers and themselves.
