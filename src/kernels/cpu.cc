@@ -44,16 +44,11 @@ bool Supports(Cpu cpu) {
 
 std::string_view CpuName(Cpu cpu) {
   switch (cpu) {
-    case Cpu::kAny:
-      return "plain";
-    case Cpu::kAvx2:
-      return "avx2";
-    case Cpu::kAvx512Vnni:
-      return "avx512vnni";
-    case Cpu::kDotProd:
-      return "dotprod";
-    case Cpu::kI8mm:
-      return "i8mm";
+    case Cpu::kAny: return "plain";
+    case Cpu::kAvx2: return "avx2";
+    case Cpu::kAvx512Vnni: return "avx512vnni";
+    case Cpu::kDotProd: return "dotprod";
+    case Cpu::kI8mm: return "i8mm";
   }
   return "?";
 }

@@ -11,23 +11,42 @@
 #include <string_view>
 
 #include "base/scheme.h"
+#include "kernels/attention/cached.h"
 #include "kernels/cpu.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/plain.h"
 #include "kernels/matmul/quantized.h"
+#include "kernels/norm/norm.h"
+#include "kernels/rope/rotate.h"
 
 namespace hexlane {
 
-enum class KernelOp : uint8_t { kMatMul, kQuantizeRows };
+// OP(name): the signature is <name>Fn.
+#define HEXLANE_KERNEL_OPS(OP) \
+  OP(MatMul)                   \
+  OP(PlainMatMul)              \
+  OP(QuantizeRows)             \
+  OP(RmsNorm)                  \
+  OP(SiluMul)                  \
+  OP(Rotate)                   \
+  OP(StoreKv)                  \
+  OP(Attend)
+
+enum class KernelOp : uint8_t {
+#define OP(Name) k##Name,
+  HEXLANE_KERNEL_OPS(OP)
+#undef OP
+};
 
 template <KernelOp op>
 struct KernelSignature;
-template <>
-struct KernelSignature<KernelOp::kMatMul> {
-  using Fn = MatMulFn;
-};
-template <>
-struct KernelSignature<KernelOp::kQuantizeRows> {
-  using Fn = QuantizeRowsFn;
-};
+#define OP(Name)                              \
+  template <>                                 \
+  struct KernelSignature<KernelOp::k##Name> { \
+    using Fn = Name##Fn;                      \
+  };
+HEXLANE_KERNEL_OPS(OP)
+#undef OP
 template <KernelOp op>
 using KernelFn = typename KernelSignature<op>::Fn;
 

@@ -2,6 +2,7 @@
 #ifndef HEXLANE_KERNELS_ELEMENTWISE_ELEMENTWISE_H_
 #define HEXLANE_KERNELS_ELEMENTWISE_ELEMENTWISE_H_
 
+#include <cstdint>
 #include <span>
 
 namespace hexlane {
@@ -15,6 +16,9 @@ void SiluMul(std::span<const float> gate, std::span<const float> up, std::span<f
 void GeluMul(std::span<const float> gate, std::span<const float> up, std::span<float> y);
 // softcap · tanh(a / softcap)
 void Softcap(std::span<const float> a, float softcap, std::span<float> y);
+
+// y[i] = silu(gate[i]) · up[i] for i < n, as the executor calls it; y may be gate or up.
+using SiluMulFn = void(const float* gate, const float* up, float* y, int64_t n);
 
 }  // namespace hexlane
 

@@ -38,6 +38,31 @@ void Run(benchmark::State& state, Kernel kernel, int64_t n, int64_t k) {
                                              benchmark::Counter::kIsIterationInvariantRate);
 }
 
+void RunPlain(benchmark::State& state, Kernel kernel, DType dtype) {
+  const int64_t rows = state.range(0), n = 1536, k = 576;
+  const std::vector<float> x(rows * k, 0.5f), w(n * k, 0.25f);
+  std::vector<float> y(rows * n);
+  const PlainMatMulCall call{
+      {x.data(), rows, k}, reinterpret_cast<const std::byte*>(w.data()), dtype, y.data(), n};
+  for (auto _ : state) kernel.As<KernelOp::kPlainMatMul>()(call, 0, n);
+  state.counters["OP/s"] =
+      benchmark::Counter(2.0 * rows * n * k, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+const bool kRegisteredPlain = [] {
+  for (const Kernel& kernel : AllKernels()) {
+    if (kernel.op != KernelOp::kPlainMatMul || !Supports(kernel.cpu)) continue;
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16})
+      benchmark::RegisterBenchmark(
+          (std::string(kernel.name) + "/" + std::string(DTypeName(dtype))).c_str(),
+          [kernel, dtype](benchmark::State& state) { RunPlain(state, kernel, dtype); })
+          ->ArgName("rows")
+          ->Arg(1)
+          ->Arg(128);
+  }
+  return true;
+}();
+
 const bool kRegistered = [] {
   for (const Kernel& kernel : AllKernels()) {
     if (kernel.op != KernelOp::kMatMul || !Supports(kernel.cpu) || kernel.cpu == Cpu::kAny)

@@ -1,6 +1,6 @@
 // The quantised product in plain C++: what the fast kernels are tested against, and the fallback.
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 
 #include "base/scheme.h"
 #include "kernels/pack/f16_scales.h"
@@ -15,14 +15,10 @@ struct BlockScale {
 template <Scheme S>
 BlockScale ScaleAt(const std::byte* scales, int64_t lane) {
   switch (S) {
-    case Scheme::kW8Block32:
-      return {LoadF16(scales, lane), 0};
-    case Scheme::kW4Lpbq32:
-      return {static_cast<float>(scales[lane]), 0};
-    case Scheme::kW4Affine32:
-      return {LoadF16(scales, lane), LoadF16(scales, kStripRows + lane)};
-    default:
-      return {};
+    case Scheme::kW8Block32: return {LoadF16(scales, lane), 0};
+    case Scheme::kW4Lpbq32: return {static_cast<float>(scales[lane]), 0};
+    case Scheme::kW4Affine32: return {LoadF16(scales, lane), LoadF16(scales, kStripRows + lane)};
+    default: return {};
   }
 }
 
@@ -72,24 +68,6 @@ void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
       y = call.accumulate ? y + sum : sum;
     }
 }
-
-// Block b of one row, of which `count` columns exist, to place `at`.
-void QuantizeBlock(const float* x, int64_t count, const QuantizedRows& out, int64_t at) {
-  float max = 0;
-  for (int64_t i = 0; i < count; ++i) max = std::max(max, std::abs(x[i]));
-  const float inverse = max > 0 ? 127 / max : 0;
-  int8_t* q = out.q + at * kTileColumns;
-  int32_t sum = 0;
-  for (int64_t i = 0; i < kTileColumns; ++i) {
-    const float scaled = i < count ? x[i] * inverse : 0;
-    // Not (scaled < 127): NaN becomes 127 rather than undefined behaviour.
-    const float bounded = !(scaled < 127) ? 127 : std::max(scaled, -127.f);
-    sum += q[i] = static_cast<int8_t>(std::lrint(bounded));
-  }
-  out.scales[at] = max / 127;
-  out.sums[at] = sum;
-  out.scaled_sums[at] = max / 127 * static_cast<float>(sum);
-}
 }  // namespace
 
 void MatMulW8Channel(const MatMulCall& call, int64_t first, int64_t end) {
@@ -103,17 +81,6 @@ void MatMulW4Lpbq32(const MatMulCall& call, int64_t first, int64_t end) {
 }
 void MatMulW4Affine32(const MatMulCall& call, int64_t first, int64_t end) {
   MatMul<Scheme::kW4Affine32>(call, first, end);
-}
-
-void QuantizeRows(ConstRows x, const QuantizedRows& out, int64_t first_panel, int64_t end_panel) {
-  for (int64_t row = first_panel * kPanelRows; row < std::min(out.rows, end_panel * kPanelRows);
-       ++row) {
-    const int64_t first = row / kPanelRows * kPanelRows;
-    const int64_t height = std::min(kPanelRows, out.rows - first);
-    for (int64_t b = 0; b < out.blocks; ++b)
-      QuantizeBlock(x.row(row) + b * kTileColumns, std::min(kTileColumns, x.dim - b * kTileColumns),
-                    out, first * out.blocks + b * height + row - first);
-  }
 }
 
 }  // namespace hexlane

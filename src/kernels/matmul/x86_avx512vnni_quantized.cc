@@ -142,14 +142,10 @@ void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
 template <Scheme S, int T>
 void Rows1To4(const MatMulCall& call, int64_t first_row, int64_t strip) {
   switch (call.x.rows - first_row) {
-    case 1:
-      return Strips<S, 1, T>(call, first_row, strip);
-    case 2:
-      return Strips<S, 2, T>(call, first_row, strip);
-    case 3:
-      return Strips<S, 3, T>(call, first_row, strip);
-    default:
-      return Strips<S, 4, T>(call, first_row, strip);
+    case 1: return Strips<S, 1, T>(call, first_row, strip);
+    case 2: return Strips<S, 2, T>(call, first_row, strip);
+    case 3: return Strips<S, 3, T>(call, first_row, strip);
+    default: return Strips<S, 4, T>(call, first_row, strip);
   }
 }
 
@@ -176,35 +172,6 @@ void MatMulW4Lpbq32Avx512(const MatMulCall& call, int64_t first, int64_t end) {
 }
 void MatMulW4Affine32Avx512(const MatMulCall& call, int64_t first, int64_t end) {
   MatMul<Scheme::kW4Affine32>(call, first, end);
-}
-
-// Quantises 32 values at a time.
-void QuantizeRowsAvx512(ConstRows x, const QuantizedRows& out, int64_t first_panel,
-                        int64_t end_panel) {
-  for (int64_t row = first_panel * kPanelRows; row < out.rows && row < end_panel * kPanelRows;
-       ++row) {
-    const int64_t first = row / kPanelRows * kPanelRows;
-    const int64_t height = out.rows - first < kPanelRows ? out.rows - first : kPanelRows;
-    for (int64_t b = 0; b < out.blocks; ++b) {
-      const int64_t left = x.dim - b * kTileColumns;
-      const uint32_t mask = left >= 32 ? ~0u : (1u << left) - 1;
-      const float* from = x.row(row) + b * kTileColumns;
-      const __m512 a = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from);
-      const __m512 c = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), from + 16);
-      const float max = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(a), _mm512_abs_ps(c)));
-      const float inverse = max > 0 ? 127 / max : 0;
-      const __m512i qa = _mm512_cvtps_epi32(_mm512_mul_ps(a, _mm512_set1_ps(inverse)));
-      const __m512i qc = _mm512_cvtps_epi32(_mm512_mul_ps(c, _mm512_set1_ps(inverse)));
-      const int32_t sum = _mm512_reduce_add_epi32(_mm512_add_epi32(qa, qc));
-      const int64_t at = first * out.blocks + b * height + row - first;
-      auto* q = reinterpret_cast<__m128i*>(out.q + at * kTileColumns);
-      _mm_storeu_si128(q, _mm512_cvtsepi32_epi8(qa));
-      _mm_storeu_si128(q + 1, _mm512_cvtsepi32_epi8(qc));
-      out.scales[at] = max / 127;
-      out.sums[at] = sum;
-      out.scaled_sums[at] = max / 127 * static_cast<float>(sum);
-    }
-  }
 }
 
 }  // namespace hexlane

@@ -10,6 +10,8 @@ namespace hexlane {
 // (per-head norm). Zhang & Sennrich 2019, eq. 4.
 void RmsNorm(ConstRows x, std::span<const float> w, float eps, Rows y);
 
+using RmsNormFn = void(ConstRows x, std::span<const float> w, float eps, Rows y);
+
 }  // namespace hexlane
 
 #endif  // HEXLANE_KERNELS_NORM_NORM_H_

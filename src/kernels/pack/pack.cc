@@ -16,11 +16,9 @@ int64_t RoundUp(int64_t x, int64_t multiple) { return (x + multiple - 1) / multi
 
 const SchemePacker& PackerOf(Scheme scheme) {
   switch (scheme) {
-    case Scheme::kPlain:
-      break;
+    case Scheme::kPlain: break;
 #define SCHEME(Name, text, bits, block, kind) \
-  case Scheme::k##Name:                       \
-    return k##Name##Packer;
+  case Scheme::k##Name: return k##Name##Packer;
 #include "base/schemes.def"
 #undef SCHEME
   }
