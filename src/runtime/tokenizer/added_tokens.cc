@@ -13,12 +13,14 @@ namespace {
 constexpr size_t kMaxContentBytes = 4096;  // bounds the work at each position of a text
 
 size_t SkipSpaceForward(std::string_view text, size_t at) {
-  while (at < text.size() && IsWhitespace(DecodeUtf8(text, at).code_point)) at += DecodeUtf8(text, at).size;
+  while (at < text.size() && IsWhitespace(DecodeUtf8(text, at).code_point))
+    at += DecodeUtf8(text, at).size;
   return at;
 }
 
 size_t SkipSpaceBackward(std::string_view text, size_t at, size_t stop) {
-  while (at > stop && IsWhitespace(DecodeUtf8Before(text, at).code_point)) at -= DecodeUtf8Before(text, at).size;
+  while (at > stop && IsWhitespace(DecodeUtf8Before(text, at).code_point))
+    at -= DecodeUtf8Before(text, at).size;
   return at;
 }
 
@@ -29,15 +31,19 @@ bool IsInsideWord(std::string_view text, const Range& range) {
 
 }  // namespace
 
-Result<AddedToken> AddedTokenFromJson(const Json& json, std::optional<int64_t> id, std::string_view where) {
-  TRY(OnlyFields(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special", "__type"},
-                 where));
+Result<AddedToken> AddedTokenFromJson(const Json& json, std::optional<int64_t> id,
+                                      std::string_view where) {
+  TRY(OnlyFields(
+      json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special", "__type"},
+      where));
   AddedToken token;
   if (!id) id = TRY(CountField(json, "id", kMaxTokenId, where));
   token.id = static_cast<int32_t>(*id);
   token.content = TRY(JsonField<std::string>(json, "content", where));
   if (token.content.size() > kMaxContentBytes)
-    return Unsupported("added token too long").At("{}", where).Want("at most {} bytes", kMaxContentBytes);
+    return Unsupported("added token too long")
+        .At("{}", where)
+        .Want("at most {} bytes", kMaxContentBytes);
   token.special = TRY(JsonFieldOr<bool>(json, "special", false, where));
   token.single_word = TRY(JsonFieldOr<bool>(json, "single_word", false, where));
   token.lstrip = TRY(JsonFieldOr<bool>(json, "lstrip", false, where));
@@ -51,7 +57,7 @@ void TextMatcher::Add(std::string text, int32_t value) {
 }
 
 void TextMatcher::Finish() {
-  std::stable_sort(entries_.begin(), entries_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::sort(entries_.begin(), entries_.end());
   for (size_t i = 0; i < entries_.size(); ++i) {
     Range& range = by_first_byte_[static_cast<uint8_t>(entries_[i].first[0])];
     if (range.end == 0) range.begin = i;
@@ -82,15 +88,19 @@ std::optional<TextMatcher::Match> TextMatcher::LongestAt(std::string_view text, 
     const auto next_byte = [&](const auto& entry) {
       return entry.first.size() > depth ? static_cast<uint8_t>(entry.first[depth]) : -1;
     };
-    const auto low = std::partition_point(begin, end, [&](const auto& e) { return next_byte(e) < byte; });
-    const auto high = std::partition_point(low, end, [&](const auto& e) { return next_byte(e) == byte; });
-    range = {static_cast<size_t>(low - entries_.begin()), static_cast<size_t>(high - entries_.begin())};
+    const auto low =
+        std::partition_point(begin, end, [&](const auto& e) { return next_byte(e) < byte; });
+    const auto high =
+        std::partition_point(low, end, [&](const auto& e) { return next_byte(e) == byte; });
+    range = {static_cast<size_t>(low - entries_.begin()),
+             static_cast<size_t>(high - entries_.begin())};
   }
   return longest;
 }
 
-Result<AddedTokens> AddedTokens::Create(std::vector<AddedToken> tokens, const Vocabulary& vocabulary,
-                                        const Normalizer* normalizer, std::string_view where) {
+Result<AddedTokens> AddedTokens::Create(std::vector<AddedToken> tokens,
+                                        const Vocabulary& vocabulary, const Normalizer* normalizer,
+                                        std::string_view where) {
   AddedTokens out;
   std::erase_if(tokens, [](const AddedToken& token) { return token.content.empty(); });
   out.tokens_ = std::move(tokens);
@@ -100,13 +110,15 @@ Result<AddedTokens> AddedTokens::Create(std::vector<AddedToken> tokens, const Vo
     const auto model_id = vocabulary.Find(token.content);
     if (model_id) token.id = *model_id;
     const bool taken = !model_id && vocabulary.Text(token.id);
-    if (!out.by_content_.emplace(token.content, i).second || taken || !out.by_id_.emplace(token.id, i).second)
+    if (!out.by_content_.emplace(token.content, i).second || taken ||
+        !out.by_id_.emplace(token.id, i).second)
       return Corrupt("added token '{}' or its id {} is used twice", token.content, token.id)
           .At("{}[{}]", where, i);
     out.id_end_ = std::max<int64_t>(out.id_end_, token.id + 1);
     NormalizedText pattern{token.content, false};
     if (token.normalized && normalizer != nullptr) normalizer->Apply(pattern);
-    (token.normalized ? out.normalized_ : out.raw_).Add(std::move(pattern.text), static_cast<int32_t>(i));
+    (token.normalized ? out.normalized_ : out.raw_)
+        .Add(std::move(pattern.text), static_cast<int32_t>(i));
   }
   out.raw_.Finish();
   out.normalized_.Finish();
@@ -122,10 +134,14 @@ std::vector<AddedTokens::Part> AddedTokens::Split(std::string_view text, bool no
   while (const auto match = matcher.Next(text, from)) {
     from = match->range.end;
     const AddedToken& token = tokens_[static_cast<size_t>(match->value)];
-    if ((token.special && !parse_special) || (token.single_word && IsInsideWord(text, match->range))) continue;
+    if ((token.special && !parse_special) ||
+        (token.single_word && IsInsideWord(text, match->range)))
+      continue;
     Range range = match->range;
-    if (token.lstrip) range.begin = SkipSpaceBackward(text, range.begin, std::min(done, range.begin));
-    if (token.rstrip) range.end = SkipSpaceForward(text, std::max(range.end, done));  // up to done all is space
+    if (token.lstrip)
+      range.begin = SkipSpaceBackward(text, range.begin, std::min(done, range.begin));
+    if (token.rstrip)
+      range.end = SkipSpaceForward(text, std::max(range.end, done));  // up to done all is space
     if (done < range.begin) parts.push_back({{done, range.begin}});
     parts.push_back({range, &token});
     done = range.end;

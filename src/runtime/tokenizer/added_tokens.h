@@ -1,4 +1,5 @@
-// Tokens beside the model's vocabulary that are found in the text before anything else: special ones and others.
+// Tokens beside the model's vocabulary that are found in the text before anything else: special
+// ones and others.
 #ifndef HEXLANE_RUNTIME_TOKENIZER_ADDED_TOKENS_H_
 #define HEXLANE_RUNTIME_TOKENIZER_ADDED_TOKENS_H_
 
@@ -29,7 +30,8 @@ struct AddedToken {
 };
 
 // `id` is the id unless `json` has one.
-Result<AddedToken> AddedTokenFromJson(const Json& json, std::optional<int64_t> id, std::string_view where);
+Result<AddedToken> AddedTokenFromJson(const Json& json, std::optional<int64_t> id,
+                                      std::string_view where);
 
 // Finds the longest of many texts at the leftmost place, then goes on behind it.
 class TextMatcher {
@@ -56,7 +58,8 @@ class AddedTokens {
   AddedTokens(AddedTokens&&) = default;  // by_content_ views tokens_, which a move leaves in place
   AddedTokens& operator=(AddedTokens&&) = default;
 
-  // A token whose text the model has too takes the model's id, as in Hugging Face. kCorrupt: an id used twice.
+  // A token whose text the model has too takes the model's id, as in Hugging Face. kCorrupt: an id
+  // used twice.
   static Result<AddedTokens> Create(std::vector<AddedToken> tokens, const Vocabulary& vocabulary,
                                     const Normalizer* normalizer, std::string_view where);
 
@@ -65,7 +68,8 @@ class AddedTokens {
     Range range;
     const AddedToken* token = nullptr;
   };
-  // Cuts `text` at the tokens with .normalized == `normalized`; special ones only if `parse_special`.
+  // Cuts `text` at the tokens with .normalized == `normalized`; special ones only if
+  // `parse_special`.
   std::vector<Part> Split(std::string_view text, bool normalized, bool parse_special) const;
 
   const AddedToken* Find(std::string_view content) const;

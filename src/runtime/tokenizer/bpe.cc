@@ -28,7 +28,8 @@ Result<Bpe> Bpe::Create(TokenizerJson& json, std::string_view where) {
   if (!json.has_vocab) return Corrupt("no vocabulary").At("{}.vocab", here).Want("an object");
   if (!json.has_merges) return Corrupt("no merges").At("{}.merges", here).Want("an array");
   Bpe bpe;
-  bpe.vocabulary_ = TRY(Vocabulary::Create(std::move(json.vocab_arena), json.vocab, here + ".vocab"));
+  bpe.vocabulary_ =
+      TRY(Vocabulary::Create(std::move(json.vocab_arena), json.vocab, here + ".vocab"));
   TRY(bpe.ReadOptions(model, here));
   TRY(bpe.AddMerges(json, here));
   bpe.IndexCharacters();
@@ -46,7 +47,8 @@ Result<void> Bpe::ReadOptions(const Json& model, std::string_view where) {
   if (OptionalField(model, "unk_token") == nullptr) return {};
   const std::string unk = TRY(JsonField<std::string>(model, "unk_token", where));
   unk_ = vocabulary_.Find(unk);
-  if (!unk_) return Corrupt("unknown unk_token").At("{}.unk_token", where).Want("a token").Got("'{}'", unk);
+  if (!unk_)
+    return Corrupt("unknown unk_token").At("{}.unk_token", where).Want("a token").Got("'{}'", unk);
   return {};
 }
 
@@ -68,7 +70,8 @@ Result<void> Bpe::AddMerges(const TokenizerJson& json, std::string_view where) {
     const auto right_id = vocabulary_.Find(right);
     const auto joined_id = vocabulary_.Find(joined);
     if (!left_id || !right_id || !joined_id)
-      return Corrupt("merge of a token that is not in the vocabulary").At("{}.merges[{}]", where, i)
+      return Corrupt("merge of a token that is not in the vocabulary")
+          .At("{}.merges[{}]", where, i)
           .Got("'{}' + '{}'", left, right);
     merges_.Add(*left_id, *right_id, {static_cast<int32_t>(i), *joined_id});
   }
@@ -93,7 +96,8 @@ void Bpe::Tokenize(std::string_view word, BpeScratch& scratch, std::vector<int32
   }
 }
 
-std::optional<int32_t> Bpe::FindCharacter(std::string_view character, char32_t c, bool first, bool last) const {
+std::optional<int32_t> Bpe::FindCharacter(std::string_view character, char32_t c, bool first,
+                                          bool last) const {
   const bool prefixed = !first && !prefix_.empty();
   const bool suffixed = last && !suffix_.empty();
   if (prefixed || suffixed) {
@@ -104,7 +108,8 @@ std::optional<int32_t> Bpe::FindCharacter(std::string_view character, char32_t c
   return vocabulary_.Find(character);
 }
 
-// The word as symbols: its characters; those not in the vocabulary as bytes, or as unk, or not at all.
+// The word as symbols: its characters; those not in the vocabulary as bytes, or as unk, or not at
+// all.
 void Bpe::Start(std::string_view word, BpeScratch& scratch) const {
   scratch.symbols.clear();
   bool pending_unk = false;  // as Hugging Face: an unk goes in only before the next known character
@@ -142,7 +147,8 @@ bool Bpe::AddBytes(std::string_view character, bool first, bool last, BpeScratch
     character = affixed;
   }
   const auto token = [&](char byte) { return byte_tokens_[static_cast<uint8_t>(byte)]; };
-  if (std::any_of(character.begin(), character.end(), [&](char byte) { return token(byte) < 0; })) return false;
+  if (std::any_of(character.begin(), character.end(), [&](char byte) { return token(byte) < 0; }))
+    return false;
   for (const char byte : character) scratch.symbols.push_back({.id = token(byte)});
   return true;
 }
@@ -169,7 +175,8 @@ void Bpe::MergeAll(BpeScratch& scratch) const {
     if (left.merged_away || left.next < 0) continue;
     BpeScratch::Symbol& right = symbols[static_cast<size_t>(left.next)];
     const Merge* merge = merges_.Get(left.id, right.id);
-    if (merge == nullptr || merge->id != top.id) continue;  // expired: one of the two has changed since
+    if (merge == nullptr || merge->id != top.id)
+      continue;  // expired: one of the two has changed since
     left.id = top.id;
     left.next = right.next;
     right.merged_away = true;

@@ -37,8 +37,8 @@ class BpeScratch {
 // Immutable; safe to share between threads.
 class Bpe {
  public:
-  // Takes vocab and merges out of `json`. kUnsupported: another model type, dropout, a field that is not known;
-  // kCorrupt: merges of unknown tokens, an unknown unk_token.
+  // Takes vocab and merges out of `json`. kUnsupported: another model type, dropout, a field that
+  // is not known; kCorrupt: merges of unknown tokens, an unknown unk_token.
   static Result<Bpe> Create(TokenizerJson& json, std::string_view where);
 
   // Appends the ids of `word` (valid UTF-8) to `ids`. O(n log n) for n characters.
@@ -52,7 +52,8 @@ class Bpe {
   Result<void> ReadOptions(const Json& model, std::string_view where);
   Result<void> AddMerges(const TokenizerJson& json, std::string_view where);
   void IndexCharacters();
-  std::optional<int32_t> FindCharacter(std::string_view character, char32_t c, bool first, bool last) const;
+  std::optional<int32_t> FindCharacter(std::string_view character, char32_t c, bool first,
+                                       bool last) const;
   void Start(std::string_view word, BpeScratch& scratch) const;
   bool AddBytes(std::string_view character, bool first, bool last, BpeScratch& scratch) const;
   void MergeAll(BpeScratch& scratch) const;
@@ -66,8 +67,8 @@ class Bpe {
   bool fuse_unk_ = false;
   bool byte_fallback_ = false;
   bool ignore_merges_ = false;
-  std::array<int32_t, kDirectChars> direct_{};     // id of each of the first characters, -1: none
-  std::array<int32_t, 256> byte_tokens_{};         // ids of <0x00>…<0xFF>, -1: none
+  std::array<int32_t, kDirectChars> direct_{};  // id of each of the first characters, -1: none
+  std::array<int32_t, 256> byte_tokens_{};      // ids of <0x00>…<0xFF>, -1: none
 };
 
 }  // namespace hexlane::tokenizer

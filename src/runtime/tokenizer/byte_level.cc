@@ -40,7 +40,8 @@ std::optional<std::string> FromByteLevel(std::string_view text) {
   bytes.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const Utf8Char c = DecodeUtf8(text, i);
-    if (!c.valid || c.code_point >= kAlphabetEnd || kCharToByte[c.code_point] < 0) return std::nullopt;
+    if (!c.valid || c.code_point >= kAlphabetEnd || kCharToByte[c.code_point] < 0)
+      return std::nullopt;
     bytes += static_cast<char>(kCharToByte[c.code_point]);
     i += c.size;
   }

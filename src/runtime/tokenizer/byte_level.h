@@ -1,4 +1,5 @@
-// GPT-2's printable alphabet: every byte is one character, so that any text is a string without spaces or controls.
+// GPT-2's printable alphabet: every byte is one character, so that any text is a string without
+// spaces or controls.
 #ifndef HEXLANE_RUNTIME_TOKENIZER_BYTE_LEVEL_H_
 #define HEXLANE_RUNTIME_TOKENIZER_BYTE_LEVEL_H_
 

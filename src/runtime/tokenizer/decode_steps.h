@@ -26,8 +26,8 @@ class ByteLevelStep final : public DecodeStep {
   std::string bytes_;
 };
 
-// <0x..> tokens back to bytes. A run of them that is not UTF-8 becomes one U+FFFD for each byte; when streaming,
-// only what is left of the run after its whole characters does.
+// <0x..> tokens back to bytes. A run of them that is not UTF-8 becomes one U+FFFD for each byte;
+// when streaming, only what is left of the run after its whole characters does.
 class ByteFallbackStep final : public DecodeStep {
  public:
   explicit ByteFallbackStep(bool streaming) : streaming_(streaming) {}
@@ -52,7 +52,8 @@ class CollectStep : public DecodeStep {
 
 class ReplaceStep final : public DecodeStep {
  public:
-  ReplaceStep(const Pattern& pattern, std::string_view content) : pattern_(pattern), content_(content) {}
+  ReplaceStep(const Pattern& pattern, std::string_view content)
+      : pattern_(pattern), content_(content) {}
   void Push(std::string token, std::vector<std::string>& out) override {
     out.push_back(pattern_.ReplaceAll(token, content_));
   }
@@ -81,7 +82,8 @@ class StripTokenStep final : public DecodeStep {
 // Of the joined text, as it comes.
 class StripTextStep final : public DecodeStep {
  public:
-  explicit StripTextStep(const StripOptions& options) : options_(options), start_left_(options.start) {}
+  explicit StripTextStep(const StripOptions& options)
+      : options_(options), start_left_(options.start) {}
   void Push(std::string token, std::vector<std::string>& out) override;
 
  private:

@@ -99,7 +99,8 @@ class JoinWithSpaces final : public Decoder {
 
 class SequenceDecoder final : public Decoder {
  public:
-  explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> decoders) : decoders_(std::move(decoders)) {}
+  explicit SequenceDecoder(std::vector<std::unique_ptr<Decoder>> decoders)
+      : decoders_(std::move(decoders)) {}
   void Start(DecodeMode& mode, Steps& steps) const override {
     for (const auto& decoder : decoders_) decoder->Start(mode, steps);
   }
@@ -145,26 +146,28 @@ MadeDecoder MakeMetaspace(const Json& json, std::string_view where) {
 
 MadeDecoder MakeSuffix(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "suffix"}, where));
-  return std::make_unique<SuffixDecoder>(TRY(JsonFieldOr<std::string>(json, "suffix", "</w>", where)));
+  return std::make_unique<SuffixDecoder>(
+      TRY(JsonFieldOr<std::string>(json, "suffix", "</w>", where)));
 }
 
 MadeDecoder MakeSequence(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "decoders"}, where));
   std::vector<std::unique_ptr<Decoder>> decoders;
   for (const Json& step : *TRY(JsonArray(json, "decoders", where)))
-    decoders.push_back(TRY(MakeDecoder(step, fmt::format("{}.decoders[{}]", where, decoders.size()))));
+    decoders.push_back(
+        TRY(MakeDecoder(step, fmt::format("{}.decoders[{}]", where, decoders.size()))));
   return std::make_unique<SequenceDecoder>(std::move(decoders));
 }
 
-constexpr std::array<std::pair<std::string_view, MadeDecoder (*)(const Json&, std::string_view)>, 8> kTypes = {
-    {{"ByteLevel", &MakeByteLevel},
-     {"ByteFallback", &MakeByteFallback},
-     {"Fuse", &MakeFuse},
-     {"Replace", &MakeReplace},
-     {"Strip", &MakeStrip},
-     {"Metaspace", &MakeMetaspace},
-     {"BPEDecoder", &MakeSuffix},
-     {"Sequence", &MakeSequence}}};
+constexpr std::array<std::pair<std::string_view, MadeDecoder (*)(const Json&, std::string_view)>, 8>
+    kTypes = {{{"ByteLevel", &MakeByteLevel},
+               {"ByteFallback", &MakeByteFallback},
+               {"Fuse", &MakeFuse},
+               {"Replace", &MakeReplace},
+               {"Strip", &MakeStrip},
+               {"Metaspace", &MakeMetaspace},
+               {"BPEDecoder", &MakeSuffix},
+               {"Sequence", &MakeSequence}}};
 
 }  // namespace
 

@@ -23,19 +23,22 @@ class DecodeStep {
 };
 
 struct DecodeMode {
-  bool streaming = false;  // emit early; otherwise exactly as Hugging Face's decode of the whole list
-  bool joined = false;     // tokens have been fused: the pieces are parts of one text
+  bool streaming =
+      false;            // emit early; otherwise exactly as Hugging Face's decode of the whole list
+  bool joined = false;  // tokens have been fused: the pieces are parts of one text
 };
 
 // Immutable; safe to share between threads.
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Appends the steps of one run to `steps`, updating `mode` for those that follow. The steps refer to this decoder.
+  // Appends the steps of one run to `steps`, updating `mode` for those that follow. The steps refer
+  // to this decoder.
   virtual void Start(DecodeMode& mode, std::vector<std::unique_ptr<DecodeStep>>& steps) const = 0;
 };
 
-// A null `json` joins tokens with spaces. kUnsupported naming the type or field that is not handled.
+// A null `json` joins tokens with spaces. kUnsupported naming the type or field that is not
+// handled.
 Result<std::unique_ptr<Decoder>> MakeDecoder(const Json& json, std::string_view where);
 
 // The steps of one run in a row.

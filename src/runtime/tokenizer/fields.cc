@@ -24,7 +24,8 @@ Result<char32_t> CharacterField(const Json& object, std::string_view key, std::s
   return c.code_point;
 }
 
-Result<int64_t> CountField(const Json& object, std::string_view key, int64_t max, std::string_view where) {
+Result<int64_t> CountField(const Json& object, std::string_view key, int64_t max,
+                           std::string_view where) {
   const int64_t value = TRY(JsonField<int64_t>(object, key, where));
   if (value < 0 || value > max)
     return Corrupt("bad field '{}'", key).At("{}", where).Want("0 to {}", max).Got("{}", value);

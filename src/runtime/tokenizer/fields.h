@@ -11,7 +11,8 @@
 
 namespace hexlane::tokenizer {
 
-// kUnsupported naming the first field of `object` that is not in `known`; kCorrupt when it is not an object.
+// kUnsupported naming the first field of `object` that is not in `known`; kCorrupt when it is not
+// an object.
 Result<void> OnlyFields(const Json& object, std::initializer_list<std::string_view> known,
                         std::string_view where);
 
@@ -19,7 +20,8 @@ Result<void> OnlyFields(const Json& object, std::initializer_list<std::string_vi
 Result<char32_t> CharacterField(const Json& object, std::string_view key, std::string_view where);
 
 // object[key], an integer in [0, max].
-Result<int64_t> CountField(const Json& object, std::string_view key, int64_t max, std::string_view where);
+Result<int64_t> CountField(const Json& object, std::string_view key, int64_t max,
+                           std::string_view where);
 
 // object[key] when it is there and not null.
 const Json* OptionalField(const Json& object, std::string_view key);

@@ -20,7 +20,9 @@ class MergeTable {
   explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(2 * count + 1)) {}
 
   // At most `count` different pairs. A pair given twice keeps the later rank.
-  void Add(int32_t left, int32_t right, Merge merge) { slots_[Find(Key(left, right))] = {Key(left, right), merge}; }
+  void Add(int32_t left, int32_t right, Merge merge) {
+    slots_[Find(Key(left, right))] = {Key(left, right), merge};
+  }
 
   // The merge of (left, right), or nullptr.
   const Merge* Get(int32_t left, int32_t right) const {

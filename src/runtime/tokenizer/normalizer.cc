@@ -18,7 +18,9 @@ using MadeNormalizer = Result<std::unique_ptr<Normalizer>>;
 class Form final : public Normalizer {
  public:
   explicit Form(NormalForm form) : form_(form) {}
-  void Apply(NormalizedText& text) const override { text.text = NormalizeUnicode(text.text, form_); }
+  void Apply(NormalizedText& text) const override {
+    text.text = NormalizeUnicode(text.text, form_);
+  }
 
  private:
   NormalForm form_;
@@ -140,22 +142,24 @@ MadeNormalizer MakeSequence(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "normalizers"}, where));
   std::vector<std::unique_ptr<Normalizer>> steps;
   for (const Json& step : *TRY(JsonArray(json, "normalizers", where)))
-    steps.push_back(TRY(MakeNormalizer(step, fmt::format("{}.normalizers[{}]", where, steps.size()))));
+    steps.push_back(
+        TRY(MakeNormalizer(step, fmt::format("{}.normalizers[{}]", where, steps.size()))));
   return std::make_unique<Sequence>(std::move(steps));
 }
 
-constexpr std::array<std::pair<std::string_view, MadeNormalizer (*)(const Json&, std::string_view)>, 11> kTypes =
-    {{{"NFC", &Make<Form, NormalForm::kNfc>},
-      {"NFD", &Make<Form, NormalForm::kNfd>},
-      {"NFKC", &Make<Form, NormalForm::kNfkc>},
-      {"NFKD", &Make<Form, NormalForm::kNfkd>},
-      {"Lowercase", &Make<Lowercase>},
-      {"StripAccents", &Make<StripAccents>},
-      {"ByteLevel", &Make<ByteLevel>},
-      {"Strip", &MakeStrip},
-      {"Prepend", &MakePrepend},
-      {"Replace", &MakeReplace},
-      {"Sequence", &MakeSequence}}};
+constexpr std::array<std::pair<std::string_view, MadeNormalizer (*)(const Json&, std::string_view)>,
+                     11>
+    kTypes = {{{"NFC", &Make<Form, NormalForm::kNfc>},
+               {"NFD", &Make<Form, NormalForm::kNfd>},
+               {"NFKC", &Make<Form, NormalForm::kNfkc>},
+               {"NFKD", &Make<Form, NormalForm::kNfkd>},
+               {"Lowercase", &Make<Lowercase>},
+               {"StripAccents", &Make<StripAccents>},
+               {"ByteLevel", &Make<ByteLevel>},
+               {"Strip", &MakeStrip},
+               {"Prepend", &MakePrepend},
+               {"Replace", &MakeReplace},
+               {"Sequence", &MakeSequence}}};
 
 }  // namespace
 

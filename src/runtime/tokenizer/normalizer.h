@@ -12,8 +12,9 @@
 namespace hexlane::tokenizer {
 
 struct NormalizedText {
-  std::string text;       // valid UTF-8
-  bool at_start = false;  // its first character comes from the beginning of what was given to Encode
+  std::string text;  // valid UTF-8
+  bool at_start =
+      false;  // its first character comes from the beginning of what was given to Encode
 };
 
 // Immutable; safe to share between threads.

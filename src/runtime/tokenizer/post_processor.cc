@@ -15,12 +15,14 @@ Result<int32_t> TokenId(const Json& json, std::string_view where) {
 }
 
 // The ids that special_tokens[name] stands for.
-Result<std::vector<int32_t>> SpecialIds(const Json& specials, const std::string& name, std::string_view where) {
+Result<std::vector<int32_t>> SpecialIds(const Json& specials, const std::string& name,
+                                        std::string_view where) {
   const std::string here = fmt::format("{}.special_tokens['{}']", where, name);
   const Json& entry = *TRY(JsonObject(specials, name, fmt::format("{}.special_tokens", where)));
   TRY(OnlyFields(entry, {"id", "ids", "tokens"}, here));
   std::vector<int32_t> ids;
-  for (const Json& id : *TRY(JsonArray(entry, "ids", here))) ids.push_back(TRY(TokenId(id, here + ".ids")));
+  for (const Json& id : *TRY(JsonArray(entry, "ids", here)))
+    ids.push_back(TRY(TokenId(id, here + ".ids")));
   return ids;
 }
 
@@ -45,7 +47,8 @@ Result<void> PostProcessor::Add(const Json& json, std::string_view where) {
   if (type == "TemplateProcessing") return AddTemplate(json, where);
   if (type == "Sequence") return AddSequence(json, where);
   if (type == "RobertaProcessing" || type == "BertProcessing") return AddClassifier(json, where);
-  if (type == "ByteLevel") return OnlyFields(json, {"type", "add_prefix_space", "trim_offsets", "use_regex"}, where);
+  if (type == "ByteLevel")
+    return OnlyFields(json, {"type", "add_prefix_space", "trim_offsets", "use_regex"}, where);
   return UnsupportedType("post-processor", type, where);
 }
 
@@ -77,7 +80,9 @@ Result<void> PostProcessor::AddTemplate(const Json& json, std::string_view where
     }
   }
   if (texts != 1)
-    return Unsupported("template with {} texts is not supported", texts).At("{}.single", where).Want("one");
+    return Unsupported("template with {} texts is not supported", texts)
+        .At("{}.single", where)
+        .Want("one");
   before_.insert(before_.begin(), before.begin(), before.end());
   after_.insert(after_.end(), after.begin(), after.end());
   return {};

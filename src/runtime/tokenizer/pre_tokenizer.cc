@@ -33,8 +33,9 @@ void CutEach(Words& words, const std::function<std::vector<Range>(std::string_vi
 }
 
 // Replaces the text of each word by what `rewrite` appends.
-void RewriteEach(Words& words,
-                 const std::function<void(std::string_view word, bool first, std::string& out)>& rewrite) {
+void RewriteEach(
+    Words& words,
+    const std::function<void(std::string_view word, bool first, std::string& out)>& rewrite) {
   std::string text;
   text.reserve(2 * words.text.size());
   for (size_t i = 0; i < words.ranges.size(); ++i) {
@@ -59,10 +60,12 @@ class ByteLevel final : public PreTokenizer {
     }
     if (regex_) {
       CutEach(words, [&](std::string_view word) {
-        return ApplyBehavior(Segments(word.size(), regex_->FindAll(word)), SplitBehavior::kIsolated);
+        return ApplyBehavior(Segments(word.size(), regex_->FindAll(word)),
+                             SplitBehavior::kIsolated);
       });
     }
-    RewriteEach(words, [](std::string_view word, bool, std::string& out) { AppendByteLevel(word, out); });
+    RewriteEach(words,
+                [](std::string_view word, bool, std::string& out) { AppendByteLevel(word, out); });
   }
 
  private:
@@ -166,7 +169,8 @@ MadePreTokenizer MakeByteLevel(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "add_prefix_space", "trim_offsets", "use_regex"}, where));
   const bool add_prefix_space = TRY(JsonFieldOr<bool>(json, "add_prefix_space", true, where));
   std::optional<Regex> regex;
-  if (TRY(JsonFieldOr<bool>(json, "use_regex", true, where))) regex = TRY(Regex::Compile(kByteLevelRegex, where));
+  if (TRY(JsonFieldOr<bool>(json, "use_regex", true, where)))
+    regex = TRY(Regex::Compile(kByteLevelRegex, where));
   return std::make_unique<ByteLevel>(add_prefix_space, std::move(regex));
 }
 
@@ -225,11 +229,13 @@ MadePreTokenizer MakeSequence(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "pretokenizers"}, where));
   std::vector<std::unique_ptr<PreTokenizer>> steps;
   for (const Json& step : *TRY(JsonArray(json, "pretokenizers", where)))
-    steps.push_back(TRY(MakePreTokenizer(step, fmt::format("{}.pretokenizers[{}]", where, steps.size()))));
+    steps.push_back(
+        TRY(MakePreTokenizer(step, fmt::format("{}.pretokenizers[{}]", where, steps.size()))));
   return std::make_unique<Sequence>(std::move(steps));
 }
 
-constexpr std::array<std::pair<std::string_view, MadePreTokenizer (*)(const Json&, std::string_view)>, 10>
+constexpr std::array<
+    std::pair<std::string_view, MadePreTokenizer (*)(const Json&, std::string_view)>, 10>
     kTypes = {{{"ByteLevel", &MakeByteLevel},
                {"Split", &MakeSplit},
                {"Digits", &MakeDigits},
@@ -245,7 +251,9 @@ constexpr std::array<std::pair<std::string_view, MadePreTokenizer (*)(const Json
 
 Result<MetaspaceOptions> MetaspaceFromJson(const Json& json, std::string_view where) {
   using Prepend = MetaspaceOptions::Prepend;
-  TRY(OnlyFields(json, {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"}, where));
+  TRY(OnlyFields(json,
+                 {"type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"},
+                 where));
   MetaspaceOptions options;
   options.replacement = TRY(CharacterField(json, "replacement", where));
   options.split = TRY(JsonFieldOr<bool>(json, "split", true, where));

@@ -16,8 +16,9 @@ namespace hexlane::tokenizer {
 // A text and its words, in order. Words do not overlap; what no word covers has been dropped.
 struct Words {
   std::string text;
-  std::vector<Range> ranges;      // never empty ones
-  bool first_is_at_start = false;  // the first word's first character is the first of what was given to Encode
+  std::vector<Range> ranges;  // never empty ones
+  bool first_is_at_start =
+      false;  // the first word's first character is the first of what was given to Encode
 
   std::string_view Get(const Range& range) const {
     return std::string_view(text).substr(range.begin, range.end - range.begin);

@@ -30,14 +30,16 @@ Compiled CompilePcre(std::string_view pattern) {
       pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   Compiled result;
-  pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                   PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
-                                   &result.error, &result.offset, context.get());
+  pcre2_code* code =
+      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
+                    &result.error, &result.offset, context.get());
   if (code != nullptr) result.code = {code, &pcre2_code_free};
   return result;
 }
 
-// Steps one search may take: generous for any pattern that is linear in the text, small enough to end.
+// Steps one search may take: generous for any pattern that is linear in the text, small enough to
+// end.
 MatchContext LimitsFor(size_t text_size) {
   MatchContext context(pcre2_match_context_create(nullptr), &pcre2_match_context_free);
   const auto steps = static_cast<uint32_t>(std::min<size_t>(100'000 + 64 * text_size, UINT32_MAX));
@@ -50,34 +52,41 @@ MatchContext LimitsFor(size_t text_size) {
 }  // namespace
 
 bool IsScriptName(std::string_view name) {
-  const auto is_plain = [](char c) { return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  const auto is_plain = [](char c) {
+    return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
   return std::all_of(name.begin(), name.end(), is_plain) &&
          CompilePcre(fmt::format("\\p{{sc:{}}}", name)).code != nullptr;
 }
 
 Result<Regex> Regex::Compile(std::string_view pattern, std::string_view where) {
   if (pattern.size() > kMaxPatternBytes)
-    return Unsupported("regular expression too long").At("{}", where).Want("at most {} bytes", kMaxPatternBytes);
+    return Unsupported("regular expression too long")
+        .At("{}", where)
+        .Want("at most {} bytes", kMaxPatternBytes);
   const std::string translated = TRY(TranslateRegex(pattern, where));
   Compiled compiled = CompilePcre(translated);
   if (compiled.code == nullptr) {
     std::array<PCRE2_UCHAR, 200> message{};
     pcre2_get_error_message(compiled.error, message.data(), message.size());
-    return Unsupported("cannot compile the regular expression: {}", reinterpret_cast<char*>(message.data()))
+    return Unsupported("cannot compile the regular expression: {}",
+                       reinterpret_cast<char*>(message.data()))
         .At("{}: offset {} of {}", where, compiled.offset, translated)
         .Got("{}", pattern);
   }
-  pcre2_jit_compile(compiled.code.get(), PCRE2_JIT_COMPLETE);  // without JIT the interpreter does the same
+  pcre2_jit_compile(compiled.code.get(),
+                    PCRE2_JIT_COMPLETE);  // without JIT the interpreter does the same
   return Regex(std::move(compiled.code));
 }
 
 std::vector<Range> Regex::FindAll(std::string_view text) const {
   const MatchContext limits = LimitsFor(text.size());
-  const MatchData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr), &pcre2_match_data_free);
+  const MatchData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr),
+                       &pcre2_match_data_free);
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const auto search = [&](size_t start, uint32_t options) {
-    return pcre2_match(code_.get(), subject, text.size(), start, PCRE2_NO_UTF_CHECK | options, data.get(),
-                       limits.get());
+    return pcre2_match(code_.get(), subject, text.size(), start, PCRE2_NO_UTF_CHECK | options,
+                       data.get(), limits.get());
   };
   std::vector<Range> matches;
   for (size_t start = 0; start <= text.size();) {

@@ -1,4 +1,5 @@
-// Regular expressions as tokenizer.json uses them: compiled once, run by PCRE2's JIT under a match limit.
+// Regular expressions as tokenizer.json uses them: compiled once, run by PCRE2's JIT under a match
+// limit.
 #ifndef HEXLANE_RUNTIME_TOKENIZER_REGEX_H_
 #define HEXLANE_RUNTIME_TOKENIZER_REGEX_H_
 
@@ -26,8 +27,9 @@ class Regex {
   // `pattern` in Oniguruma's syntax (regex_syntax.h). kUnsupported, kCorrupt.
   static Result<Regex> Compile(std::string_view pattern, std::string_view where);
 
-  // The matches in `text` (valid UTF-8), in order, not overlapping; empty ones included, save directly after
-  // another match. Work is bounded: where a pattern backtracks beyond reason, the rest of the text has no match.
+  // The matches in `text` (valid UTF-8), in order, not overlapping; empty ones included, save
+  // directly after another match. Work is bounded: where a pattern backtracks beyond reason, the
+  // rest of the text has no match.
   std::vector<Range> FindAll(std::string_view text) const;
 
  private:

@@ -47,10 +47,14 @@ class Translator {
     return true;
   }
   Failure Bad(std::string_view what) const {
-    return Corrupt("bad regular expression: {}", what).At("{}", where_).Got("{}", in_.substr(0, 200));
+    return Corrupt("bad regular expression: {}", what)
+        .At("{}", where_)
+        .Got("{}", in_.substr(0, 200));
   }
   Failure NoTranslation(std::string_view what) const {
-    return Unsupported("regular expression uses {}", what).At("{}", where_).Got("{}", in_.substr(0, 200));
+    return Unsupported("regular expression uses {}", what)
+        .At("{}", where_)
+        .Got("{}", in_.substr(0, 200));
   }
 
   Result<void> Item() {
@@ -60,7 +64,9 @@ class Translator {
       case '(': return OpenGroup();
       case ')': return CloseGroup();
       case '{': return Interval();
-      case '*': case '+': case '?': return Quantifier();
+      case '*':
+      case '+':
+      case '?': return Quantifier();
       default: return Literal();
     }
   }
@@ -81,7 +87,8 @@ class Translator {
 
   Result<void> Quantifier() {
     out_ += in_[pos_++];
-    if (!AtEnd() && (in_[pos_] == '?' || in_[pos_] == '+')) out_ += in_[pos_++];  // lazy, possessive: the same
+    if (!AtEnd() && (in_[pos_] == '?' || in_[pos_] == '+'))
+      out_ += in_[pos_++];  // lazy, possessive: the same
     return {};
   }
 
@@ -134,7 +141,8 @@ class Translator {
     std::string flags;
     for (; !AtEnd() && in_[pos_] != ':' && in_[pos_] != ')'; ++pos_) {
       const char flag = in_[pos_];
-      if (flag != 'i' && flag != 'm' && flag != '-') return NoTranslation(fmt::format("(?{}", flag));
+      if (flag != 'i' && flag != 'm' && flag != '-')
+        return NoTranslation(fmt::format("(?{}", flag));
       flags += flag == 'm' ? 's' : flag;
     }
     if (AtEnd()) return Bad("unclosed group");
@@ -209,8 +217,13 @@ class Translator {
     const bool negated = name.starts_with('^');
     if (negated) name.remove_prefix(1);
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kLong = {
-        {{"Letter", "L"}, {"Mark", "M"}, {"Number", "N"}, {"Punctuation", "P"}, {"Symbol", "S"},
-         {"Separator", "Z"}, {"Other", "C"}}};
+        {{"Letter", "L"},
+         {"Mark", "M"},
+         {"Number", "N"},
+         {"Punctuation", "P"},
+         {"Symbol", "S"},
+         {"Separator", "Z"},
+         {"Other", "C"}}};
     for (const auto& [from, to] : kLong) {
       if (name == from) name = to;
     }
@@ -245,10 +258,12 @@ class Translator {
   Result<void> NestedClass(const std::string& items, std::vector<std::string>& parts, int depth) {
     if (in_.substr(pos_).starts_with("[:")) return NoTranslation("[:name:]");
     const bool after = pos_ >= 2 && in_.substr(pos_ - 2, 2) == "&&";
-    if (!items.empty() || (!after && in_[pos_ - 1] != '[')) return NoTranslation("a union of classes");
+    if (!items.empty() || (!after && in_[pos_ - 1] != '['))
+      return NoTranslation("a union of classes");
     parts.push_back(TRY(Class(depth + 1)));
     const std::string_view rest = in_.substr(pos_);
-    if (!rest.starts_with("]") && !rest.starts_with("&&")) return NoTranslation("a union of classes");
+    if (!rest.starts_with("]") && !rest.starts_with("&&"))
+      return NoTranslation("a union of classes");
     return {};
   }
 

@@ -13,7 +13,8 @@ namespace {
 std::vector<Range> FindLiteral(std::string_view text, std::string_view literal) {
   std::vector<Range> matches;
   if (literal.empty()) return matches;
-  for (size_t at = text.find(literal); at != text.npos; at = text.find(literal, at + literal.size()))
+  for (size_t at = text.find(literal); at != text.npos;
+       at = text.find(literal, at + literal.size()))
     matches.push_back({at, at + literal.size()});
   return matches;
 }
@@ -58,7 +59,8 @@ std::vector<Range> MergedWithNext(std::span<const Segment> segments) {
 
 }  // namespace
 
-Result<Pattern> Pattern::FromJson(const Json& object, std::string_view key, std::string_view where) {
+Result<Pattern> Pattern::FromJson(const Json& object, std::string_view key,
+                                  std::string_view where) {
   const Json& json = *TRY(JsonObject(object, key, where));
   const std::string here = fmt::format("{}.{}", where, key);
   TRY(OnlyFields(json, {"String", "Regex"}, here));
@@ -92,7 +94,8 @@ bool Pattern::IsOneCharacter() const {
   return !regex_ && !literal_.empty() && DecodeUtf8(literal_, 0).size == literal_.size();
 }
 
-Result<SplitBehavior> SplitBehaviorFromJson(const Json& object, std::string_view key, std::string_view where) {
+Result<SplitBehavior> SplitBehaviorFromJson(const Json& object, std::string_view key,
+                                            std::string_view where) {
   static constexpr std::array<std::pair<std::string_view, SplitBehavior>, 5> kNames = {
       {{"Removed", SplitBehavior::kRemoved},
        {"Isolated", SplitBehavior::kIsolated},
@@ -119,7 +122,8 @@ std::vector<Segment> Segments(size_t size, std::span<const Range> matches, bool 
   return segments;
 }
 
-std::vector<Segment> SegmentsByCharacter(std::string_view text, const std::function<bool(char32_t)>& is_match) {
+std::vector<Segment> SegmentsByCharacter(std::string_view text,
+                                         const std::function<bool(char32_t)>& is_match) {
   std::vector<Range> matches;
   for (size_t i = 0; i < text.size();) {
     const Utf8Char c = DecodeUtf8(text, i);

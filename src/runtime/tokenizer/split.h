@@ -24,7 +24,8 @@ class Pattern {
   std::vector<Range> FindAll(std::string_view text) const;
   // Every match replaced by `content`, taken literally.
   std::string ReplaceAll(std::string_view text, std::string_view content) const;
-  // Whether no match can reach over a character boundary, so that a text may be replaced piece by piece.
+  // Whether no match can reach over a character boundary, so that a text may be replaced piece by
+  // piece.
   bool IsOneCharacter() const;
 
  private:
@@ -35,7 +36,8 @@ class Pattern {
 enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
 // object[key], as "Removed", "Isolated", …
-Result<SplitBehavior> SplitBehaviorFromJson(const Json& object, std::string_view key, std::string_view where);
+Result<SplitBehavior> SplitBehaviorFromJson(const Json& object, std::string_view key,
+                                            std::string_view where);
 
 // A stretch of a text that is a match, or lies between two.
 struct Segment {
@@ -47,7 +49,8 @@ struct Segment {
 std::vector<Segment> Segments(size_t size, std::span<const Range> matches, bool invert = false);
 
 // One segment for each character that `is_match` picks, one for each stretch between them.
-std::vector<Segment> SegmentsByCharacter(std::string_view text, const std::function<bool(char32_t)>& is_match);
+std::vector<Segment> SegmentsByCharacter(std::string_view text,
+                                         const std::function<bool(char32_t)>& is_match);
 
 // What is left of the segments; ranges may be empty.
 std::vector<Range> ApplyBehavior(std::span<const Segment> segments, SplitBehavior behavior);

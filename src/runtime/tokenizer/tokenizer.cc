@@ -1,5 +1,7 @@
 #include "runtime/tokenizer/tokenizer.h"
 
+#include <algorithm>
+
 #include "runtime/tokenizer/added_tokens.h"
 #include "runtime/tokenizer/bpe.h"
 #include "runtime/tokenizer/decoder.h"
@@ -21,13 +23,13 @@ struct Tokenizer::Parts {
   Result<void> ReadAddedTokens(const Json& root);
   Result<void> ReadPostProcessor(const Json& root);
 
-  void EncodeSection(std::string_view text, bool at_start, const EncodeOptions& options, BpeScratch& scratch,
-                     std::vector<int32_t>& ids) const;
+  void EncodeSection(std::string_view text, bool at_start, const EncodeOptions& options,
+                     BpeScratch& scratch, std::vector<int32_t>& ids) const;
   void EncodeWords(NormalizedText text, BpeScratch& scratch, std::vector<int32_t>& ids) const;
 
   std::optional<std::string_view> Token(int64_t id) const;
   std::optional<int32_t> TokenId(std::string_view token) const;
-  std::optional<int32_t> TokenId(const std::optional<std::string>& token) const {
+  std::optional<int32_t> NamedId(const std::optional<std::string>& token) const {
     return token ? TokenId(*token) : std::nullopt;
   }
   // The text to decode for `id`; nullopt when there is none.
@@ -35,8 +37,8 @@ struct Tokenizer::Parts {
 
   TokenizerConfig config;
   Bpe bpe;
-  std::unique_ptr<Normalizer> normalizer;        // may be null
-  std::unique_ptr<PreTokenizer> pre_tokenizer;   // may be null
+  std::unique_ptr<Normalizer> normalizer;       // may be null
+  std::unique_ptr<PreTokenizer> pre_tokenizer;  // may be null
   PostProcessor post_processor;
   std::unique_ptr<Decoder> decoder;
   AddedTokens added;
@@ -50,8 +52,10 @@ Result<Tokenizer::Parts> Tokenizer::Parts::FromJson(std::string_view tokenizer_j
                  {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
                   "post_processor", "decoder", "model"},
                  "tokenizer.json"));
-  const std::string version = TRY(JsonFieldOr<std::string>(json.root, "version", "1.0", "tokenizer.json"));
-  if (version != "1.0") return Unsupported("version '{}' is not supported", version).At("tokenizer.json: version");
+  const std::string version =
+      TRY(JsonFieldOr<std::string>(json.root, "version", "1.0", "tokenizer.json"));
+  if (version != "1.0")
+    return Unsupported("version '{}' is not supported", version).At("tokenizer.json: version");
   parts.config = TRY(ParseTokenizerConfig(config_json, "tokenizer_config.json"));
   parts.bpe = TRY(Bpe::Create(json, "tokenizer.json"));
   TRY(parts.ReadSteps(json.root));
@@ -78,7 +82,8 @@ Result<void> Tokenizer::Parts::ReadAddedTokens(const Json& root) {
       tokens.push_back(TRY(AddedTokenFromJson(
           json, std::nullopt, fmt::format("tokenizer.json: added_tokens[{}]", tokens.size()))));
   }
-  added = TRY(AddedTokens::Create(tokens, bpe.vocabulary(), normalizer.get(), "tokenizer.json: added_tokens"));
+  added = TRY(AddedTokens::Create(tokens, bpe.vocabulary(), normalizer.get(),
+                                  "tokenizer.json: added_tokens"));
   bool extended = false;
   for (const AddedToken& token : config.added_tokens) {
     if (added.Find(token.content) != nullptr) continue;
@@ -96,7 +101,7 @@ Result<void> Tokenizer::Parts::ReadPostProcessor(const Json& root) {
   if (const Json* json = OptionalField(root, "post_processor"))
     post_processor = TRY(PostProcessor::FromJson(*json, "tokenizer.json: post_processor"));
   const auto ids = [&](bool wanted, const std::optional<std::string>& token) {
-    const std::optional<int32_t> id = TokenId(token);
+    const std::optional<int32_t> id = NamedId(token);
     return wanted && id ? std::vector<int32_t>{*id} : std::vector<int32_t>{};
   };
   if (config.add_bos_token) post_processor.SetBefore(ids(*config.add_bos_token, config.bos_token));
@@ -105,8 +110,9 @@ Result<void> Tokenizer::Parts::ReadPostProcessor(const Json& root) {
 }
 
 // A section lies between non-normalised added tokens; `at_start`: it begins the text.
-void Tokenizer::Parts::EncodeSection(std::string_view text, bool at_start, const EncodeOptions& options,
-                                     BpeScratch& scratch, std::vector<int32_t>& ids) const {
+void Tokenizer::Parts::EncodeSection(std::string_view text, bool at_start,
+                                     const EncodeOptions& options, BpeScratch& scratch,
+                                     std::vector<int32_t>& ids) const {
   NormalizedText section{std::string(text), at_start};
   if (normalizer) normalizer->Apply(section);
   for (const AddedTokens::Part& part : added.Split(section.text, true, options.parse_special)) {
@@ -119,7 +125,8 @@ void Tokenizer::Parts::EncodeSection(std::string_view text, bool at_start, const
   }
 }
 
-void Tokenizer::Parts::EncodeWords(NormalizedText text, BpeScratch& scratch, std::vector<int32_t>& ids) const {
+void Tokenizer::Parts::EncodeWords(NormalizedText text, BpeScratch& scratch,
+                                   std::vector<int32_t>& ids) const {
   if (text.text.empty()) return;
   Words words{std::move(text.text), {}, text.at_start};
   words.ranges.push_back({0, words.text.size()});
@@ -162,7 +169,8 @@ std::vector<int32_t> Tokenizer::Encode(std::string_view text, EncodeOptions opti
     if (part.token != nullptr) {
       ids.push_back(part.token->id);
     } else {
-      const std::string_view section = text.substr(part.range.begin, part.range.end - part.range.begin);
+      const std::string_view section =
+          text.substr(part.range.begin, part.range.end - part.range.begin);
       parts_->EncodeSection(section, part.range.begin == 0, options, scratch, ids);
     }
   }
@@ -174,7 +182,8 @@ std::string Tokenizer::Decode(std::span<const int32_t> ids, bool skip_special) c
   DecodeChain chain(*parts_->decoder, /*streaming=*/false);
   std::string text;
   for (const int32_t id : ids) {
-    if (auto token = parts_->DecodableToken(id, skip_special)) text += chain.Push(std::move(*token));
+    if (auto token = parts_->DecodableToken(id, skip_special))
+      text += chain.Push(std::move(*token));
   }
   return text += chain.Finish();
 }
@@ -182,21 +191,33 @@ std::string Tokenizer::Decode(std::span<const int32_t> ids, bool skip_special) c
 int64_t Tokenizer::vocab_size() const {
   return std::max(parts_->added.id_end(), parts_->bpe.vocabulary().id_end());
 }
-std::optional<std::string> Tokenizer::Token(int32_t id) const { return parts_->DecodableToken(id, false); }
-std::optional<int32_t> Tokenizer::TokenId(std::string_view token) const { return parts_->TokenId(token); }
+std::optional<std::string> Tokenizer::Token(int32_t id) const {
+  return parts_->DecodableToken(id, false);
+}
+std::optional<int32_t> Tokenizer::TokenId(std::string_view token) const {
+  return parts_->TokenId(token);
+}
 bool Tokenizer::IsSpecial(int32_t id) const {
   const auto token = parts_->Token(id);
   return token && parts_->added.IsSpecial(*token);
 }
 
-std::optional<int32_t> Tokenizer::bos_id() const { return parts_->TokenId(parts_->config.bos_token); }
-std::optional<int32_t> Tokenizer::eos_id() const { return parts_->TokenId(parts_->config.eos_token); }
-std::optional<int32_t> Tokenizer::pad_id() const { return parts_->TokenId(parts_->config.pad_token); }
+std::optional<int32_t> Tokenizer::bos_id() const {
+  return parts_->NamedId(parts_->config.bos_token);
+}
+std::optional<int32_t> Tokenizer::eos_id() const {
+  return parts_->NamedId(parts_->config.eos_token);
+}
+std::optional<int32_t> Tokenizer::pad_id() const {
+  return parts_->NamedId(parts_->config.pad_token);
+}
 const std::optional<std::string>& Tokenizer::bos_token() const { return parts_->config.bos_token; }
 const std::optional<std::string>& Tokenizer::eos_token() const { return parts_->config.eos_token; }
 const std::optional<std::string>& Tokenizer::unk_token() const { return parts_->config.unk_token; }
 const std::optional<std::string>& Tokenizer::pad_token() const { return parts_->config.pad_token; }
-const std::vector<int32_t>& Tokenizer::prefix_ids() const { return parts_->post_processor.before(); }
+const std::vector<int32_t>& Tokenizer::prefix_ids() const {
+  return parts_->post_processor.before();
+}
 const std::vector<int32_t>& Tokenizer::suffix_ids() const { return parts_->post_processor.after(); }
 
 const std::vector<std::pair<std::string, std::string>>& Tokenizer::chat_templates() const {
@@ -217,7 +238,8 @@ struct StreamDecoder::State {
 };
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool skip_special)
-    : state_(new State{*tokenizer.parts_, skip_special, DecodeChain(*tokenizer.parts_->decoder, true)}) {}
+    : state_(new State{*tokenizer.parts_, skip_special,
+                       DecodeChain(*tokenizer.parts_->decoder, true)}) {}
 StreamDecoder::~StreamDecoder() = default;
 StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
 

@@ -10,14 +10,17 @@ namespace hexlane::tokenizer {
 namespace {
 
 // A token: "text" or {"content": "text", …}.
-Result<std::optional<std::string>> TokenField(const Json& json, std::string_view key, std::string_view where) {
+Result<std::optional<std::string>> TokenField(const Json& json, std::string_view key,
+                                              std::string_view where) {
   const Json* value = OptionalField(json, key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_object()) return std::optional(TRY(JsonField<std::string>(json, key, where)));
-  return std::optional(TRY(JsonField<std::string>(*value, "content", fmt::format("{}.{}", where, key))));
+  return std::optional(
+      TRY(JsonField<std::string>(*value, "content", fmt::format("{}.{}", where, key))));
 }
 
-Result<std::optional<bool>> FlagField(const Json& json, std::string_view key, std::string_view where) {
+Result<std::optional<bool>> FlagField(const Json& json, std::string_view key,
+                                      std::string_view where) {
   if (OptionalField(json, key) == nullptr) return std::nullopt;
   return std::optional(TRY(JsonField<bool>(json, key, where)));
 }
@@ -33,7 +36,8 @@ Result<void> ReadChatTemplates(const Json& json, std::string_view where, Tokeniz
   const std::string here = fmt::format("{}.chat_template", where);
   for (const Json& entry : *TRY(JsonArray(json, "chat_template", where))) {
     std::string name = TRY(JsonField<std::string>(entry, "name", here));
-    config.chat_templates.emplace_back(std::move(name), TRY(JsonField<std::string>(entry, "template", here)));
+    config.chat_templates.emplace_back(std::move(name),
+                                       TRY(JsonField<std::string>(entry, "template", here)));
   }
   return {};
 }

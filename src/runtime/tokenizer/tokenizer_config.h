@@ -13,7 +13,8 @@
 
 namespace hexlane::tokenizer {
 
-// The other fields of the file steer Python code (tensor names, padding, truncation) and do not change ids.
+// The other fields of the file steer Python code (tensor names, padding, truncation) and do not
+// change ids.
 struct TokenizerConfig {
   std::optional<std::string> bos_token;
   std::optional<std::string> eos_token;
@@ -21,8 +22,9 @@ struct TokenizerConfig {
   std::optional<std::string> pad_token;
   std::optional<bool> add_bos_token;
   std::optional<bool> add_eos_token;
-  std::vector<std::pair<std::string, std::string>> chat_templates;  // name, Jinja text; the usual one is "default"
-  std::vector<AddedToken> added_tokens;                             // added_tokens_decoder
+  std::vector<std::pair<std::string, std::string>>
+      chat_templates;                    // name, Jinja text; the usual one is "default"
+  std::vector<AddedToken> added_tokens;  // added_tokens_decoder
 };
 
 // Empty text: all absent.

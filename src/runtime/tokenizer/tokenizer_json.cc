@@ -9,7 +9,9 @@ constexpr size_t kMaxBytes = size_t{1} << 30;  // arena offsets are 32 bit
 
 class Handler final : public nlohmann::json_sax<Json> {
  public:
-  Handler(TokenizerJson& out, std::string_view where) : out_(out), where_(where) {}
+  Handler(TokenizerJson& out, std::string_view where) : out_(out), where_(where) {
+    error_ = Result<void>(Corrupt("not valid JSON").At("{}", where)).error();
+  }
 
   const Error& error() const { return error_; }
 
@@ -81,7 +83,8 @@ class Handler final : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(size_t position, const std::string&, const Json::exception& error) override {
-    return Fail(Corrupt("not valid JSON").At("{}: offset {}", where_, position).Got("{}", error.what()));
+    return Fail(
+        Corrupt("not valid JSON").At("{}: offset {}", where_, position).Got("{}", error.what()));
   }
 
  private:
@@ -92,7 +95,8 @@ class Handler final : public nlohmann::json_sax<Json> {
     return false;
   }
   bool BadMerge() {
-    return Fail(Corrupt("bad merge").At("{}: model.merges[{}]", where_, out_.merges.size() - 1)
+    return Fail(Corrupt("bad merge")
+                    .At("{}: model.merges[{}]", where_, out_.merges.size() - 1)
                     .Want("two token texts"));
   }
 
@@ -106,7 +110,8 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   bool Value(Json value) {
     if (mode_ == Mode::kVocab)
-      return Fail(Corrupt("bad token id").At("{}: model.vocab, entry {}", where_, out_.vocab.size() - 1)
+      return Fail(Corrupt("bad token id")
+                      .At("{}: model.vocab, entry {}", where_, out_.vocab.size() - 1)
                       .Want("an integer"));
     if (mode_ != Mode::kDom) return BadMerge();
     Place(std::move(value));
@@ -142,10 +147,13 @@ class Handler final : public nlohmann::json_sax<Json> {
   }
 
   bool Open(Json container) {
-    if (mode_ == Mode::kVocab || mode_ == Mode::kPair || mode_ == Mode::kMerges) return Value(nullptr);
+    if (mode_ == Mode::kVocab || mode_ == Mode::kPair || mode_ == Mode::kMerges)
+      return Value(nullptr);
     if (open_.size() >= static_cast<size_t>(kMaxJsonDepth))
-      return Fail(Corrupt("JSON nests too deep").At("{}", where_).Want("at most {} levels", kMaxJsonDepth));
-    if (open_.size() == 1) in_model_ = key_ == "model" && open_[0]->is_object() && container.is_object();
+      return Fail(
+          Corrupt("JSON nests too deep").At("{}", where_).Want("at most {} levels", kMaxJsonDepth));
+    if (open_.size() == 1)
+      in_model_ = key_ == "model" && open_[0]->is_object() && container.is_object();
     open_.push_back(Place(std::move(container)));
     return true;
   }
@@ -157,7 +165,7 @@ class Handler final : public nlohmann::json_sax<Json> {
 
   TokenizerJson& out_;
   std::string_view where_;
-  Error error_{.code = Code::kCorrupt, .what = "not valid JSON"};
+  Error error_;
   std::vector<Json*> open_;  // the containers around the current value; ancestors never move
   std::string key_;
   bool in_model_ = false;

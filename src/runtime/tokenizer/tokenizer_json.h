@@ -1,4 +1,5 @@
-// Reading tokenizer.json. The two huge members, model.vocab and model.merges, never become JSON values.
+// Reading tokenizer.json. The two huge members, model.vocab and model.merges, never become JSON
+// values.
 #ifndef HEXLANE_RUNTIME_TOKENIZER_TOKENIZER_JSON_H_
 #define HEXLANE_RUNTIME_TOKENIZER_TOKENIZER_JSON_H_
 
@@ -34,7 +35,8 @@ struct TokenizerJson {
   std::vector<MergeEntry> merges;  // "left right" and ["left", "right"] alike
 };
 
-// kCorrupt with the offset when the text is not JSON, nests too deep, or vocab or merges hold something else.
+// kCorrupt with the offset when the text is not JSON, nests too deep, or vocab or merges hold
+// something else.
 Result<TokenizerJson> ParseTokenizerJson(std::string_view text, std::string_view where);
 
 }  // namespace hexlane::tokenizer

@@ -11,7 +11,7 @@ bool IsWhitespace(char32_t c);   // property White_Space
 bool IsNumeric(char32_t c);      // category N
 bool IsPunctuation(char32_t c);  // category P, or ASCII punctuation
 bool IsMark(char32_t c);         // category M
-bool IsWord(char32_t c);         // \w of UTS 18: alphabetic, mark, decimal digit, connector, join control
+bool IsWord(char32_t c);  // \w of UTS 18: alphabetic, mark, decimal digit, connector, join control
 
 enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
 

@@ -6,8 +6,8 @@
 namespace hexlane::tokenizer {
 namespace {
 
-// What may follow a lead byte: its payload, the number of continuation bytes, the range of the first of them
-// (Unicode, table 3-7).
+// What may follow a lead byte: its payload, the number of continuation bytes, the range of the
+// first of them (Unicode, table 3-7).
 struct Lead {
   uint8_t payload = 0;
   int continuations = -1;  // -1: not a lead byte
@@ -49,7 +49,8 @@ Utf8Char DecodeUtf8(std::string_view text, size_t offset) {
 
 Utf8Char DecodeUtf8Before(std::string_view text, size_t end) {
   size_t begin = end - 1;
-  while (begin > 0 && end - begin < 4 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
+  while (begin > 0 && end - begin < 4 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80)
+    --begin;
   return DecodeUtf8(text, begin);
 }
 

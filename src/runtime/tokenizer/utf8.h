@@ -10,7 +10,7 @@ namespace hexlane::tokenizer {
 
 struct Utf8Char {
   char32_t code_point = 0xFFFD;  // U+FFFD when not valid
-  size_t size = 1;               // bytes; when not valid, those of the maximal subpart (Unicode, section 3.9)
+  size_t size = 1;  // bytes; when not valid, those of the maximal subpart (Unicode, section 3.9)
   bool valid = false;
   bool cut = false;  // not valid only because the text ends inside the character
 };

@@ -15,15 +15,21 @@ Result<Vocabulary> Vocabulary::Create(std::string arena, const std::vector<Vocab
   int64_t max_id = -1;
   for (const VocabEntry& entry : entries) max_id = std::max(max_id, entry.id);
   if (max_id > kMaxTokenId)
-    return Corrupt("token id too large").At("{}", where).Want("at most {}", kMaxTokenId).Got("{}", max_id);
+    return Corrupt("token id too large")
+        .At("{}", where)
+        .Want("at most {}", kMaxTokenId)
+        .Got("{}", max_id);
   out.tokens_.resize(static_cast<size_t>(max_id + 1));
   for (const VocabEntry& entry : entries) {
     const Token token{entry.offset, entry.size};
     if (entry.id < 0)
-      return Corrupt("negative token id").At("{}", where).Got("{} for '{}'", entry.id, out.View(token));
+      return Corrupt("negative token id")
+          .At("{}", where)
+          .Got("{} for '{}'", entry.id, out.View(token));
     if (out.Text(entry.id)) return Corrupt("token id {} is used twice", entry.id).At("{}", where);
     const size_t slot = out.Slot(out.View(token));
-    if (out.slots_[slot] >= 0) return Corrupt("token '{}' occurs twice", out.View(token)).At("{}", where);
+    if (out.slots_[slot] >= 0)
+      return Corrupt("token '{}' occurs twice", out.View(token)).At("{}", where);
     out.slots_[slot] = static_cast<int32_t>(entry.id);
     out.tokens_[static_cast<size_t>(entry.id)] = token;
   }
@@ -34,7 +40,8 @@ Result<Vocabulary> Vocabulary::Create(std::string arena, const std::vector<Vocab
 size_t Vocabulary::Slot(std::string_view text) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = std::hash<std::string_view>()(text) & mask;
-  while (slots_[slot] >= 0 && View(tokens_[static_cast<size_t>(slots_[slot])]) != text) slot = (slot + 1) & mask;
+  while (slots_[slot] >= 0 && View(tokens_[static_cast<size_t>(slots_[slot])]) != text)
+    slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -45,7 +52,8 @@ std::optional<int32_t> Vocabulary::Find(std::string_view text) const {
 }
 
 std::optional<std::string_view> Vocabulary::Text(int64_t id) const {
-  if (id < 0 || id >= id_end() || tokens_[static_cast<size_t>(id)].size == UINT32_MAX) return std::nullopt;
+  if (id < 0 || id >= id_end() || tokens_[static_cast<size_t>(id)].size == UINT32_MAX)
+    return std::nullopt;
   return View(tokens_[static_cast<size_t>(id)]);
 }
 

@@ -13,7 +13,8 @@
 
 namespace hexlane::tokenizer {
 
-inline constexpr int64_t kMaxTokenId = (1 << 22) - 1;  // sixteen times the largest vocabulary in use
+inline constexpr int64_t kMaxTokenId =
+    (1 << 22) - 1;  // sixteen times the largest vocabulary in use
 
 // Immutable; safe to share between threads.
 class Vocabulary {
@@ -25,7 +26,9 @@ class Vocabulary {
 
   std::optional<int32_t> Find(std::string_view text) const;
   std::optional<std::string_view> Text(int64_t id) const;
-  int64_t id_end() const { return static_cast<int64_t>(tokens_.size()); }  // one more than the largest id
+  int64_t id_end() const {
+    return static_cast<int64_t>(tokens_.size());
+  }  // one more than the largest id
 
  private:
   struct Token {
@@ -38,8 +41,9 @@ class Vocabulary {
   }
 
   std::string arena_;
-  std::vector<Token> tokens_;   // by id
-  std::vector<int32_t> slots_;  // ids by hash of the text, open addressing; -1: free. A power of two of them
+  std::vector<Token> tokens_;  // by id
+  std::vector<int32_t>
+      slots_;  // ids by hash of the text, open addressing; -1: free. A power of two of them
 };
 
 }  // namespace hexlane::tokenizer
