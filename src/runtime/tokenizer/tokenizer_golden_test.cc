@@ -78,7 +78,8 @@ TEST_P(Golden, StreamsWholeCharacters) {
     if (c.contains("text")) {
       EXPECT_EQ(all + rest, c["text"].get<std::string>());
     } else {
-      EXPECT_EQ(tokenizer_->Decode(c["ids"].get<Ids>(), false), c["hf_decode_of_all"].get<std::string>());
+      EXPECT_EQ(tokenizer_->Decode(c["ids"].get<Ids>(), false),
+                c["hf_decode_of_all"].get<std::string>());
     }
   }
 }

@@ -37,7 +37,7 @@ void OrderMarks(std::vector<utf8proc_int32_t>& points) {
     const auto end = std::find_if_not(begin, points.end(), is_mark);
     run.clear();
     for (auto it = begin; it != end; ++it)
-      run.emplace_back(uint64_t{mark_class(*it)} << 48 | run.size(), *it);
+      run.emplace_back(static_cast<uint64_t>(mark_class(*it)) << 48 | run.size(), *it);
     std::sort(run.begin(), run.end());
     for (const auto& [key, mark] : run) *begin++ = mark;
   }
