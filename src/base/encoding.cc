@@ -92,17 +92,11 @@ constexpr IntegerRange Limits() {
 
 IntegerRange RangeOf(DType dtype) {
   switch (dtype) {
-    case DType::kU8:
-      return Limits<uint8_t>();
-    case DType::kI8:
-      return Limits<int8_t>();
-    case DType::kU16:
-      return Limits<uint16_t>();
-    case DType::kI16:
-      return Limits<int16_t>();
-    default:
-      CHECK(!"an integer dtype of an Encoding");
-      return {};
+    case DType::kU8: return Limits<uint8_t>();
+    case DType::kI8: return Limits<int8_t>();
+    case DType::kU16: return Limits<uint16_t>();
+    case DType::kI16: return Limits<int16_t>();
+    default: CHECK(!"an integer dtype of an Encoding"); return {};
   }
 }
 
@@ -110,21 +104,15 @@ void EncodeValues(std::span<const float> values, const Encoding& encoding,
                   std::span<std::byte> bytes) {
   CHECK(bytes.size() == values.size() * DTypeBytes(encoding.dtype));
   switch (encoding.dtype) {
-    case DType::kU8:
-      return EncodeInteger<uint8_t>(values, encoding, bytes.data());
-    case DType::kI8:
-      return EncodeInteger<int8_t>(values, encoding, bytes.data());
-    case DType::kU16:
-      return EncodeInteger<uint16_t>(values, encoding, bytes.data());
-    case DType::kI16:
-      return EncodeInteger<int16_t>(values, encoding, bytes.data());
-    case DType::kF16:
-      return EncodeF16(values, bytes.data());
+    case DType::kU8: return EncodeInteger<uint8_t>(values, encoding, bytes.data());
+    case DType::kI8: return EncodeInteger<int8_t>(values, encoding, bytes.data());
+    case DType::kU16: return EncodeInteger<uint16_t>(values, encoding, bytes.data());
+    case DType::kI16: return EncodeInteger<int16_t>(values, encoding, bytes.data());
+    case DType::kF16: return EncodeF16(values, bytes.data());
     case DType::kF32:
       if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
       return;
-    default:
-      CHECK(!"a dtype of an Encoding");
+    default: CHECK(!"a dtype of an Encoding");
   }
 }
 
@@ -132,21 +120,15 @@ void DecodeValues(std::span<const std::byte> bytes, const Encoding& encoding,
                   std::span<float> values) {
   CHECK(bytes.size() == values.size() * DTypeBytes(encoding.dtype));
   switch (encoding.dtype) {
-    case DType::kU8:
-      return DecodeInteger<uint8_t>(bytes.data(), encoding, values);
-    case DType::kI8:
-      return DecodeInteger<int8_t>(bytes.data(), encoding, values);
-    case DType::kU16:
-      return DecodeInteger<uint16_t>(bytes.data(), encoding, values);
-    case DType::kI16:
-      return DecodeInteger<int16_t>(bytes.data(), encoding, values);
-    case DType::kF16:
-      return DecodeF16(bytes.data(), values);
+    case DType::kU8: return DecodeInteger<uint8_t>(bytes.data(), encoding, values);
+    case DType::kI8: return DecodeInteger<int8_t>(bytes.data(), encoding, values);
+    case DType::kU16: return DecodeInteger<uint16_t>(bytes.data(), encoding, values);
+    case DType::kI16: return DecodeInteger<int16_t>(bytes.data(), encoding, values);
+    case DType::kF16: return DecodeF16(bytes.data(), values);
     case DType::kF32:
       if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
       return;
-    default:
-      CHECK(!"a dtype of an Encoding");
+    default: CHECK(!"a dtype of an Encoding");
   }
 }
 

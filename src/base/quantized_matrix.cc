@@ -9,17 +9,12 @@ void QuantizedMatrix::DequantizeRow(int64_t row, float* out) const {
     const int64_t b = row * blocks() + i / block;
     const float value = static_cast<float>(q[row * k + i]);
     switch (info.scale) {
-      case ScaleKind::kFloat:
-        out[i] = value * scales[b];
-        break;
+      case ScaleKind::kFloat: out[i] = value * scales[b]; break;
       case ScaleKind::kInteger:
         out[i] = value * (static_cast<float>(block_scales[b]) * scales[row]);
         break;
-      case ScaleKind::kAffine:
-        out[i] = value * scales[b] + mins[b];
-        break;
-      case ScaleKind::kNone:
-        break;
+      case ScaleKind::kAffine: out[i] = value * scales[b] + mins[b]; break;
+      case ScaleKind::kNone: break;
     }
   }
 }

@@ -4,26 +4,16 @@ namespace hexlane {
 
 std::string_view CodeName(Code code) {
   switch (code) {
-    case Code::kUsage:
-      return "usage";
-    case Code::kInvalidInput:
-      return "invalid input";
-    case Code::kCorrupt:
-      return "corrupt";
-    case Code::kUnsupported:
-      return "unsupported";
-    case Code::kNotFound:
-      return "not found";
-    case Code::kIo:
-      return "i/o";
-    case Code::kEnvironment:
-      return "environment";
-    case Code::kVendor:
-      return "vendor library";
-    case Code::kCheckFailed:
-      return "check failed";
-    case Code::kCancelled:
-      return "cancelled";
+    case Code::kUsage: return "usage";
+    case Code::kInvalidInput: return "invalid input";
+    case Code::kCorrupt: return "corrupt";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kNotFound: return "not found";
+    case Code::kIo: return "i/o";
+    case Code::kEnvironment: return "environment";
+    case Code::kVendor: return "vendor library";
+    case Code::kCheckFailed: return "check failed";
+    case Code::kCancelled: return "cancelled";
   }
   return "unknown";
 }
