@@ -148,7 +148,7 @@ Result<void> CheckWeights(const FloatMatrix& weights, Scheme scheme) {
       std::ranges::find_if(weights.values, [&](float w) { return !(std::abs(w) <= limit); });
   const int64_t i = bad - weights.values.begin();
   return InvalidInput("a weight cannot be quantised")
-      .At("{}: row {}, column {}", weights.name, i / weights.k, i % weights.k)
+      .At("{}: row {}, column {}", weights.name, weights.first_row + i / weights.k, i % weights.k)
       .Want("a finite value up to {} for {}", limit, Info(scheme).name)
       .Got("{}", *bad);
 }

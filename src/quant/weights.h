@@ -19,13 +19,14 @@ struct FloatMatrix {
   int64_t n = 0;
   int64_t k = 0;
   std::string_view name;
+  int64_t first_row = 0;  // row of the named matrix that row 0 is, where this is a part of it
 
   std::span<const float> row(int64_t i) const { return values.subspan(i * k, k); }
 };
 
 // How kW4Lpbq32 chooses the integer scale of a block, 1..16, once the channel scale is there.
 enum class BlockScaleRule : uint8_t {
-  kBest,   // the one with the smallest sum of |error|^2.5; see docs/quantisation.md
+  kBest,   // the one with the smallest sum of |error|^2.5; see docs/quant.md
   kRound,  // rint(max|w| / 7 / channel scale): may clip
   kCeil,   // the next above: never clips
 };

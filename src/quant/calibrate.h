@@ -1,0 +1,58 @@
+// Min-max calibration: float32 runs over token windows record the range of every activation value.
+#ifndef HEXLANE_QUANT_CALIBRATE_H_
+#define HEXLANE_QUANT_CALIBRATE_H_
+
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "interp/decoder_run.h"
+#include "quant/encodings.h"
+
+namespace hexlane {
+
+// Least and greatest element of a value over all windows; unlike MinMax it need not hold 0.
+struct ActivationRange {
+  float min = std::numeric_limits<float>::max();
+  float max = std::numeric_limits<float>::lowest();
+
+  // Every element was the same number: a sign of a broken checkpoint or graph.
+  bool constant() const { return min == max; }
+  MinMax with_zero() const { return {min < 0 ? min : 0, max > 0 ? max : 0}; }
+};
+using ActivationRanges = std::map<std::string, ActivationRange, std::less<>>;  // by value name
+
+// `ids` in windows of `window` tokens, the first `max_windows` of them. A text shorter than one
+// window gives one short window; otherwise the rest past the last whole window is dropped.
+std::vector<std::vector<int32_t>> CalibrationWindows(std::span<const int32_t> ids, size_t window,
+                                                     size_t max_windows);
+
+// Goes through a decoder unit by unit: each unit runs over all windows before the next, so memory
+// is one unit plus the hidden states of all windows.
+class Calibrator {
+ public:
+  // Every window starts at position 0 with an empty cache. `pool` outlives the calibrator; may be
+  // null.
+  explicit Calibrator(std::vector<std::vector<int32_t>> windows, ThreadPool* pool = nullptr)
+      : run_(std::move(windows)), pool_(pool) {}
+
+  // Runs the next unit, with the checkpoint's own weights, and records its values. Of the last unit
+  // the output is not kept. kInvalidInput naming the value that is not finite; kCancelled.
+  Result<void> Advance(const Graph& unit, bool is_last);
+
+  // Of all units so far, inputs and outputs included; empty caches are left out.
+  const ActivationRanges& ranges() const { return ranges_; }
+
+ private:
+  Result<void> Record(std::string_view name, std::span<const float> values);
+
+  DecoderRun run_;
+  ThreadPool* pool_;
+  ActivationRanges ranges_;
+};
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_QUANT_CALIBRATE_H_

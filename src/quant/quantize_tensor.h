@@ -1,0 +1,31 @@
+// A weight tensor of a checkpoint in the form that ships, a few thousand rows at a time so that a
+// large table is never whole in float32.
+#ifndef HEXLANE_QUANT_QUANTIZE_TENSOR_H_
+#define HEXLANE_QUANT_QUANTIZE_TENSOR_H_
+
+#include <optional>
+#include <string_view>
+
+#include "base/tensor.h"
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+class ThreadPool;
+
+struct QuantizedTensor {
+  Tensor tensor;                 // packed by kernels/pack, or plain float16 for kPlain
+  std::optional<double> snr_db;  // 10 log10(Σ w² / Σ error²); none when nothing was lost
+};
+
+// The matrix `weight` [n, k], in whatever form, in `scheme`. kInvalidInput naming `name`, row and
+// column of a value that the scheme cannot hold (float16: beyond 65504).
+Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
+                                       std::string_view name, ThreadPool* pool);
+
+// A plain vector (norm weight, bias) with every value rounded to float16, kept as float32.
+Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_QUANT_QUANTIZE_TENSOR_H_

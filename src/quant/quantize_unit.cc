@@ -1,0 +1,132 @@
+#include "quant/quantize_unit.h"
+
+#include "quant/quantize_tensor.h"
+
+namespace hexlane {
+namespace {
+
+// What decides a value's encoding besides its range.
+enum class Role : uint8_t { kPlain, kCache, kScores };
+
+struct ValuePlan {
+  Role role = Role::kPlain;
+  ValueId range_of = kNone;  // whose range counts; a cache's: the value that is appended to it
+};
+
+// By ValueId. Attention(q, k, v, past_k, past_v, past_len) → (out, scores).
+std::vector<ValuePlan> PlanValues(const Graph& unit) {
+  std::vector<ValuePlan> plans(unit.values().size());
+  for (size_t i = 0; i < plans.size(); ++i) plans[i].range_of = static_cast<ValueId>(i);
+  for (const Node& node : unit.nodes()) {
+    if (node.op != OpKind::kAttention) continue;
+    for (const int input : {1, 2, 3, 4})
+      plans[node.inputs[input]] = {Role::kCache, node.inputs[input < 3 ? input : input - 2]};
+    plans[node.outputs[1]].role = Role::kScores;
+  }
+  return plans;
+}
+
+Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions& options) {
+  MinMax fitted = range.with_zero();
+  switch (role) {
+    case Role::kPlain: break;
+    case Role::kCache:
+      return SymmetricEncoding(fitted.max_abs(), options.kv_bits == 8 ? DType::kU8 : DType::kU16);
+    case Role::kScores: fitted.min -= kMaskMargin; break;
+  }
+  return AsymmetricEncoding(fitted, DType::kU16);
+}
+
+Result<const ActivationRange*> FindRange(const Value& value, const ActivationRanges* ranges) {
+  if (ranges) {
+    const auto it = ranges->find(value.name);
+    if (it != ranges->end()) return &it->second;
+  }
+  return InvalidInput("'{}' was not seen in calibration", value.name);
+}
+
+Result<ValueReport> EncodeActivation(Value& value, const ValuePlan& plan, const Value& range_of,
+                                     const QuantizeArgs& args) {
+  ValueReport report{.name = value.name, .encoding = {}, .seen = {}};
+  if (args.options.scheme->needs_calibration()) {
+    const ActivationRange& range = *TRY(FindRange(range_of, args.ranges));
+    value.encoding = FitEncoding(range, plan.role, args.options);
+    report.seen = {range.min, range.max, range.constant()};
+  } else {
+    value.encoding = Encoding{.dtype = args.options.scheme->activations};
+  }
+  report.encoding = *value.encoding;
+  return report;
+}
+
+Result<void> EncodeActivations(Graph& unit, const QuantizeArgs& args, UnitReport& report) {
+  const std::vector<ValuePlan> plans = PlanValues(unit);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Value& value = unit.value(static_cast<ValueId>(i));
+    if (value.constant || value.dtype != DType::kF32) continue;
+    const Value& range_of = unit.value(plans[i].range_of);
+    report.values.push_back(TRY(EncodeActivation(value, plans[i], range_of, args)));
+  }
+  return {};
+}
+
+// Whether a node's matrix belongs to the vocabulary: the embedding table, or the head's weight.
+bool IsVocabulary(const Graph& unit, const Node& node) {
+  return node.op == OpKind::kEmbedding || unit.NameOf(node) == "logits";
+}
+
+Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const QuantizeArgs& args) {
+  const TensorView before = value.constant->view();
+  WeightReport report;
+  report.name = value.name;
+  report.shape = before.shape;
+  report.scheme = scheme;
+  report.kept = args.options.scheme->keeps_stored && before.scheme != Scheme::kPlain;
+  if (report.kept) {
+    report.scheme = before.scheme;
+  } else {
+    QuantizedTensor result = TRY(QuantizeTensor(before, scheme, value.name, args.pool));
+    value.constant = std::move(result.tensor);
+    report.snr_db = result.snr_db;
+  }
+  report.bits = 8.0 * static_cast<double>(value.constant->view().bytes.size()) /
+                static_cast<double>(before.shape.elements());
+  return report;
+}
+
+// Norm weights and biases live in float16 where activations do.
+Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& args) {
+  if (args.options.scheme->activations != DType::kF16) return {};
+  if (node.op != OpKind::kLinear && node.op != OpKind::kRmsNorm) return {};
+  for (const ValueId id : node.inputs) {
+    Value& value = unit.value(id);
+    if (value.constant && value.shape.rank() == 1)
+      value.constant = TRY(RoundVectorToF16(value.constant->view(), value.name));
+  }
+  return {};
+}
+
+Result<void> QuantizeWeightsOf(Graph& unit, const Node& node, const QuantizeArgs& args,
+                               UnitReport& report) {
+  TRY(RoundVectors(unit, node, args));
+  if (node.op != OpKind::kLinear && node.op != OpKind::kEmbedding) return {};
+  Value& weight = unit.value(node.inputs[1]);
+  if (!weight.constant) return {};
+  const QuantScheme& by = *args.options.scheme;
+  const Scheme scheme = IsVocabulary(unit, node) ? by.vocabulary : by.layers;
+  report.weights.push_back(TRY(QuantizeMatrix(weight, scheme, args)));
+  return {};
+}
+
+}  // namespace
+
+Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args) {
+  CHECK(args.options.scheme != nullptr);
+  UnitReport report{.unit = unit.name(), .values = {}, .weights = {}};
+  TRY(EncodeActivations(unit, args, report));
+  for (const Node& node : unit.nodes()) TRY(QuantizeWeightsOf(unit, node, args, report));
+  TRY(Verify(unit, GraphStage::kQuantised));
+  return report;
+}
+
+}  // namespace hexlane

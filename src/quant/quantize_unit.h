@@ -1,0 +1,40 @@
+// Turns one unit's float graph into its quantised form: weights packed by the scheme, an Encoding
+// on every activation.
+#ifndef HEXLANE_QUANT_QUANTIZE_UNIT_H_
+#define HEXLANE_QUANT_QUANTIZE_UNIT_H_
+
+#include "ir/graph.h"
+#include "quant/calibrate.h"
+#include "quant/report.h"
+#include "quant/schemes.h"
+
+namespace hexlane {
+
+struct QuantizeArgs {
+  QuantOptions options;  // checked by CheckQuantOptions
+  const ActivationRanges* ranges =
+      nullptr;  // of this unit at least; needed for integer activations
+  ThreadPool* pool = nullptr;
+};
+
+// Replaces the unit's weights and sets its encodings; afterwards it satisfies
+// GraphStage::kQuantised.
+//   matrices      by the scheme's `layers` or, for the embedding table and the weight that makes
+//                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them
+//   vectors       float32; with float16 activations rounded to float16 values
+//   activations   F16, or U16 asymmetric over the calibrated range
+//   keys, values  of attention and its cache: symmetric, U16 with offset -32768 or U8 with offset
+//                 -128 (HTP multiplies by nothing else); a cache input has the encoding of the
+//                 value that is appended to it
+//   scores        U16 over the calibrated range widened downwards by kMaskMargin
+// The same value has the same encoding in every unit because encodings depend on its range alone.
+// kInvalidInput names a value without a range, or a weight that the scheme cannot hold.
+Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args);
+
+// A masked score saturates at the bottom of its encoding, this far below any visible one: its
+// probability is below e^-16 of the row's largest, which a 16-bit probability rounds to 0.
+inline constexpr float kMaskMargin = 16;
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_QUANT_QUANTIZE_UNIT_H_

@@ -1,0 +1,47 @@
+// What a user asks for by name: which weights become which Scheme, and how activations are
+// represented. One row of quant_schemes.def per name.
+#ifndef HEXLANE_QUANT_SCHEMES_H_
+#define HEXLANE_QUANT_SCHEMES_H_
+
+#include <span>
+#include <string_view>
+
+#include "base/dtype.h"
+#include "base/scheme.h"
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+class Checkpoint;
+struct Target;
+
+struct QuantScheme {
+  std::string_view name;               // "w4a16"
+  Scheme layers = Scheme::kPlain;      // matrices of decoder layers; kPlain: float16
+  Scheme vocabulary = Scheme::kPlain;  // embedding table and lm_head
+  DType activations = DType::kF16;     // kF16, or kU16 with an Encoding fitted to each value
+  bool keeps_stored =
+      false;  // matrices in blocks that Checkpoint::ReadExact keeps stay as they are
+  std::string_view summary;
+
+  bool needs_calibration() const { return activations == DType::kU16; }
+};
+
+std::span<const QuantScheme> AllQuantSchemes();
+// kUsage lists the known names.
+Result<const QuantScheme*> FindQuantScheme(std::string_view name);
+
+// w4-exact for a checkpoint whose weights are mostly stored in blocks that it keeps, otherwise
+// w8a16.
+const QuantScheme& DefaultQuantScheme(const Checkpoint& checkpoint);
+
+struct QuantOptions {
+  const QuantScheme* scheme = nullptr;
+  int kv_bits = 16;  // of cached keys and values; 8 needs integer activations
+};
+// kUsage when the options contradict each other or the target (null for the CPU) cannot run them.
+Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_QUANT_SCHEMES_H_

@@ -1,0 +1,43 @@
+#include "quant/schemes.h"
+
+#include <gtest/gtest.h>
+
+#include "formats/checkpoint.h"
+#include "target/target.h"
+
+namespace hexlane {
+namespace {
+
+TEST(QuantSchemes, AreFoundByName) {
+  for (const QuantScheme& scheme : AllQuantSchemes())
+    EXPECT_EQ(*FindQuantScheme(scheme.name), &scheme);
+  const Result<const QuantScheme*> unknown = FindQuantScheme("w3");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Code::kUsage);
+  EXPECT_EQ(unknown.error().want, "one of: f16, w8a16, w4a16, w4-exact");
+}
+
+TEST(QuantSchemes, KvBitsMustFitSchemeAndTarget) {
+  const QuantScheme* w4a16 = *FindQuantScheme("w4a16");
+  const QuantScheme* f16 = *FindQuantScheme("f16");
+  EXPECT_FALSE(CheckQuantOptions({w4a16, 4}, nullptr));
+  EXPECT_FALSE(CheckQuantOptions({f16, 8}, nullptr));
+  EXPECT_TRUE(CheckQuantOptions({w4a16, 16}, *FindTarget("SM8550")));
+  EXPECT_FALSE(CheckQuantOptions({w4a16, 16}, *FindTarget("SM8450")));
+  EXPECT_TRUE(CheckQuantOptions({w4a16, 8}, *FindTarget("SM8450")));
+  EXPECT_TRUE(CheckQuantOptions({f16, 16}, *FindTarget("SM8450")));
+}
+
+std::string_view DefaultFor(const std::string& path) {
+  const auto checkpoint = Checkpoint::Open(std::string(HEXLANE_TEST_DATA) + path);
+  if (!checkpoint) ADD_FAILURE() << checkpoint.error().ToString();
+  return checkpoint ? DefaultQuantScheme(**checkpoint).name : "";
+}
+
+TEST(QuantSchemes, TheDefaultFollowsHowTheCheckpointIsStored) {
+  EXPECT_EQ(DefaultFor("/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf"), "w4-exact");
+  EXPECT_EQ(DefaultFor("/checkpoints/llama-gqa"), "w8a16");
+}
+
+}  // namespace
+}  // namespace hexlane
