@@ -13,6 +13,9 @@
 # A DEPS entry that is a folder of src/ means its library.
 function(hexlane_folder path)
   cmake_parse_arguments(ARG "NO_RECURSE" "" "DEPS" ${ARGN})
+  if(NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/src/${path})
+    return()
+  endif()
   string(REPLACE "/" "_" name ${path})
   set(glob GLOB_RECURSE)
   if(ARG_NO_RECURSE)
