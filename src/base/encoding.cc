@@ -63,6 +63,15 @@ void DecodeF16(const std::byte* bytes, std::span<float> values) {
   }
 }
 
+// Checkpoints hold BF16; no backend does.
+void DecodeBf16(const std::byte* bytes, std::span<float> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, bytes + i * sizeof(bits), sizeof(bits));
+    values[i] = Bf16ToF32(bits);
+  }
+}
+
 // F16ToF32(F32ToF16(value)) without branches, so that the compiler makes vectors of it.
 inline float RoundToF16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -125,6 +134,7 @@ void DecodeValues(std::span<const std::byte> bytes, const Encoding& encoding,
     case DType::kU16: return DecodeInteger<uint16_t>(bytes.data(), encoding, values);
     case DType::kI16: return DecodeInteger<int16_t>(bytes.data(), encoding, values);
     case DType::kF16: return DecodeF16(bytes.data(), values);
+    case DType::kBF16: return DecodeBf16(bytes.data(), values);
     case DType::kF32:
       if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
       return;

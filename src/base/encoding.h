@@ -40,7 +40,7 @@ IntegerRange RangeOf(DType dtype);
 // dtypes.
 void EncodeValues(std::span<const float> values, const Encoding& encoding,
                   std::span<std::byte> bytes);
-// The inverse: q becomes (q + offset) * scale in float32.
+// The inverse: q becomes (q + offset) * scale in float32. BF16 too, for weights of checkpoints.
 void DecodeValues(std::span<const std::byte> bytes, const Encoding& encoding,
                   std::span<float> values);
 // DecodeValues(EncodeValues(values)), in place and without the bytes.
