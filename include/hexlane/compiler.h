@@ -1,0 +1,201 @@
+// Making and judging packages: convert a checkpoint, verify every stage against the float model,
+// measure perplexity, dump values, look into files and the environment. Running a package is
+// engine.h.
+#ifndef HEXLANE_COMPILER_H_
+#define HEXLANE_COMPILER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hexlane/status.h"
+
+namespace hexlane {
+
+// Fraction done in [0, 1] and what is being done now. Called from the calling thread.
+using ProgressCallback = std::function<void(double fraction, std::string_view what)>;
+
+// ---- convert
+// ------------------------------------------------------------------------------------------------------
+
+struct ConvertOptions {
+  std::filesystem::path model;    // a Hugging Face folder or a .gguf file
+  std::filesystem::path output;   // the package folder; replaced when it is an older package
+  std::string scheme;             // f16, w8a16, w4a16, w4-exact; empty: what suits the checkpoint
+  int kv_bits = 16;               // of cached keys and values: 8 or 16
+  std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
+  int context = 512;              // positions of the cache
+  int prefill_rows = 128;         // tokens of a prompt that are processed at once
+  std::filesystem::path calibration;  // a text file; empty: the built-in text
+  int calibration_tokens = 1024;
+  bool emulator = false;       // also binaries that the x86_64 emulator can load
+  bool force = false;          // convert even when the package is up to date
+  int threads = 0;             // 0: as many as this process may use
+  std::string vendor_library;  // libQnnHtp.so; empty: search
+  ProgressCallback progress;
+};
+
+struct PackageFile {
+  std::string path;  // within the package
+  size_t bytes = 0;
+};
+
+struct ConvertReport {
+  bool up_to_date =
+      false;  // nothing was done: the package was made from the same inputs and options
+  std::string scheme;
+  int64_t parameters = 0;      // weights of the model, tied ones once
+  double bits_per_weight = 0;  // of the scheme, scales included, over all parameters
+  std::map<std::string, double>
+      htp_bits_per_weight;  // by SoC: of the context binary, over the parameters in it
+  double seconds = 0;
+  size_t peak_rss_bytes = 0;  // largest sum of this process and its children
+  std::vector<PackageFile> files;
+  std::vector<std::string> warnings;  // stuck values, layers left on the CPU, …
+};
+
+Result<ConvertReport> Convert(const ConvertOptions& options);
+
+// ---- verify, eval, dump
+// -------------------------------------------------------------------------------------------
+
+// How a model can be run for comparison.
+//   float  the checkpoint in float32            quant  the quantised graph in exact arithmetic,
+//   every value rounded htp    the QNN graph on the HTP emulator    cpu    the package on the CPU
+enum class Stage { kFloat, kQuant, kHtp, kCpu };
+std::string_view StageName(Stage stage);
+Result<Stage> StageFromName(std::string_view name);
+
+// What a comparison runs on: a package, or a checkpoint for the float stage alone.
+struct ModelSource {
+  std::filesystem::path path;        // package folder, Hugging Face folder or .gguf file
+  std::filesystem::path checkpoint;  // of the float stage; empty: the one the package was made from
+  std::string soc;                   // of the htp stage; empty: the package's first
+  std::string vendor_library;
+  int threads = 0;
+  ProgressCallback progress;
+};
+
+struct VerifyOptions {
+  ModelSource source;
+  std::string text;             // empty: a built-in passage
+  int max_tokens = 64;          // of the text; at most the package's prefill rows
+  double min_faithful = 0.999;  // cosine of htp and cpu to quant, every layer
+  double max_loss = 0.99;       // cosine of quant to float, at least this
+  int greedy_tokens = 0;  // also compare so many generated tokens (cpu, and htp where the package
+                          // has emulator binaries)
+  std::string greedy_prompt;  // a user's message; empty: a built-in question
+};
+
+struct StageComparison {
+  std::string name;          // quant, htp, htp-binary (written, read back), cpu
+  std::string against;       // float, quant, htp
+  double cosine = 0;         // of the logits of all positions
+  double max_rel_error = 0;  // largest difference over the range of the reference
+  double snr_db = 0;
+  double top1 = 0;  // share of positions with the same best token
+};
+
+struct LayerComparison {
+  int index = 0;     // unit: 0 embedding, 1… layers, last head
+  std::string name;  // of the value: layers.3.out, logits
+  std::string stage;
+  std::string against;
+  double cosine = 0;
+};
+
+struct GreedyComparison {
+  std::string stage;
+  std::vector<int32_t> tokens;
+  bool agrees =
+      false;  // each token is the reference's best, or within 0.1 of it at the first difference
+  int first_difference = -1;  // -1: none
+  double margin = 0;  // at the first difference: the reference's best logit minus the chosen one's
+};
+
+struct VerifyReport {
+  int tokens = 0;
+  std::vector<StageComparison> stages;
+  std::vector<LayerComparison> layers;
+  std::vector<GreedyComparison> greedy;
+  bool faithful = false;
+  bool loss_ok = false;
+  std::optional<LayerComparison> first_failure;       // of faithful
+  std::optional<LayerComparison> first_loss_failure;  // of loss_ok
+  bool pass() const { return faithful && loss_ok; }
+};
+
+Result<VerifyReport> VerifyModel(const VerifyOptions& options);
+
+struct EvalOptions {
+  ModelSource source;
+  Stage stage = Stage::kCpu;
+  std::filesystem::path text;
+  int window =
+      512;  // tokens; the second half of each is scored, as llama.cpp's perplexity tool does
+  int max_windows = 0;  // 0: all
+};
+
+struct EvalReport {
+  double perplexity = 0;
+  int64_t tokens = 0;  // scored
+  int windows = 0;
+  double seconds = 0;
+  std::string stage;
+};
+
+Result<EvalReport> Evaluate(const EvalOptions& options);
+
+struct DumpOptions {
+  ModelSource source;
+  Stage stage = Stage::kQuant;
+  std::vector<int32_t> ids;  // or text:
+  std::string text;
+  std::filesystem::path output;  // folder; made
+};
+
+// Writes ids.npy (int32) and, float32, <unit output>.npy [rows, hidden] and logits.npy [rows,
+// vocab]. Returns the files.
+Result<std::vector<std::string>> Dump(const DumpOptions& options);
+
+// ---- look into things
+// ---------------------------------------------------------------------------------------------
+
+// JSON about a package, a QNN context binary, a GGUF or safetensors file, or a Hugging Face folder.
+Result<std::string> Inspect(const std::filesystem::path& path, const std::string& vendor_library);
+
+struct Finding {
+  std::string name;  // "libQnnHtp.so"
+  bool ok = false;
+  std::string found;   // path, version, size
+  std::string remedy;  // where !ok
+};
+
+// What this machine has of what Hexlane uses.
+std::vector<Finding> Diagnose(const std::string& vendor_library);
+
+// A tokenizer by itself, from a package, a checkpoint or a tokenizer.json. Immutable, thread-safe.
+class TextTokenizer {
+ public:
+  static Result<std::shared_ptr<const TextTokenizer>> Open(const std::filesystem::path& path);
+  virtual ~TextTokenizer() = default;
+
+  virtual std::vector<int32_t> Encode(std::string_view text, bool add_special,
+                                      bool parse_special) const = 0;
+  virtual Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special) const = 0;
+  // `variables_json`: further arguments of the chat template, as an object; empty: none.
+  virtual Result<std::string> RenderChat(std::string_view messages_json,
+                                         std::string_view variables_json) const = 0;
+};
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_COMPILER_H_
