@@ -57,9 +57,7 @@ Result<CheckpointParts> GgufParts(std::span<const std::byte> bytes,
   parts.generation_config = GenerationConfig(file->metadata);
   parts.owners.push_back(std::move(owner));
   parts.tokenizer = [file, bytes, where]() -> Result<TokenizerFiles> {
-    TRY(ReadGgufVocabulary(*file, bytes, where));
-    return Unsupported("the vocabulary of a GGUF file cannot be turned into a tokenizer yet")
-        .At("{}", where);
+    return TokenizerFromGguf(TRY(ReadGgufVocabulary(*file, bytes, where)), where);
   };
   return parts;
 }
