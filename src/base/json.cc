@@ -98,6 +98,9 @@ Result<Json> ParseJson(std::string_view text, std::string_view where) {
         .At("{}: offset {}", where, *offset)
         .Want("at most {} levels", kMaxJsonDepth);
   }
+  if (const size_t zero = text.find('\0'); zero != text.npos) {  // the parser would stop there
+    return Corrupt("not valid JSON").At("{}: offset {}", where, zero).Got("a zero byte");
+  }
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {

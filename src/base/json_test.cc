@@ -44,6 +44,12 @@ TEST(ParseJson, NamesTheOffsetOfTheFirstBadByte) {
 
 TEST(ParseJson, RefusesInvalidUtf8) { EXPECT_FALSE(ParseJson("\"\xff\xfe\"", "a")); }
 
+TEST(ParseJson, RefusesAZeroByteAfterTheValue) {
+  const auto result = ParseJson(std::string_view("{}\0{", 4), "a");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().where, "a: offset 2");
+}
+
 TEST(ParseJson, SaysThatANumberIsTooLarge) {
   const auto result = ParseJson("[1e999]", "t.json");
   ASSERT_FALSE(result);
