@@ -77,27 +77,33 @@ Result<void> SafetensorsParser::FindHeader() {
   return {};
 }
 
-// ParseJson, and every key of the outer object only once.
+// The first name that is there twice in the header's object, or in an object directly in it.
+std::optional<std::string> RepeatedName(std::string_view header) {
+  std::unordered_set<std::string> names[2];  // by depth
+  std::optional<std::string> repeated;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& key) {
+    if (event == Json::parse_event_t::object_start && depth == 1) names[1].clear();
+    if (event == Json::parse_event_t::key && depth <= 2)
+      if (const auto& name = key.get_ref<const std::string&>();
+          !names[depth - 1].insert(name).second && !repeated)
+        repeated = name;
+    return depth < 1 || event != Json::parse_event_t::object_end;  // keeps nothing
+  };
+  const Json ignored = Json::parse(header, watch, false);
+  return repeated;
+}
+
 Result<Json> SafetensorsParser::ParseHeader() const {
-  if (!header_.starts_with('{')) {
+  const size_t start = header_.find_first_not_of(" \t\r\n");
+  if (start == header_.npos || header_[start] != '{') {
     return Corrupt("the header is not a JSON object")
         .At("{}: offset {}", where_, kPrefix)
         .Want("'{{'")
-        .Got("{}", header_.empty() ? "nothing" : "another byte");
+        .Got("{}", start == header_.npos ? "nothing" : "another byte");
   }
   const std::string where = fmt::format("{} (header, from offset {})", where_, kPrefix);
   Json header = TRY(ParseJson(header_, where));
-  std::unordered_set<std::string> names;
-  std::optional<std::string> twice;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& key) {
-    if (depth == 1 && event == Json::parse_event_t::key)
-      if (const auto& name = key.get_ref<const std::string&>(); !names.insert(name).second)
-        twice = name;
-    return depth < 1 ||
-           event != Json::parse_event_t::object_end;  // keeps nothing: a second, lean pass
-  };
-  const Json ignored = Json::parse(header_, watch, false);
-  if (twice) return BadTensor(*twice, "the name is there twice");
+  if (const auto name = RepeatedName(header_)) return BadTensor(*name, "the name is there twice");
   return header;
 }
 

@@ -76,9 +76,22 @@ TEST(Safetensors, NamesTheFieldAndTheOffset) {
               HasSubstr("tensor 'a': not an object (at t.safetensors: offset 16"));
 }
 
+TEST(Safetensors, AllowsWhitespaceButNothingElseAroundTheObject) {
+  EXPECT_EQ(ErrorOf(" \n{}  "), "no error");
+  EXPECT_NE(ErrorOf(std::string("{}\0", 3)), "no error");
+  EXPECT_NE(ErrorOf("\xef\xbb\xbf{}"), "no error");
+  EXPECT_NE(ErrorOf("{}{}"), "no error");
+  EXPECT_NE(ErrorOf("  "), "no error");
+}
+
 TEST(Safetensors, RefusesDuplicateNamesWhateverTheirContents) {
   const std::string entry = R"("a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   EXPECT_THAT(ErrorOf("{" + entry + "," + entry + "}"), HasSubstr("there twice"));
+  EXPECT_THAT(ErrorOf(R"({"a":{"dtype":"U8","dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+              HasSubstr("there twice"));
+  EXPECT_EQ(ErrorOf(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
+                    R"("b":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
+            "no error");
 }
 
 TEST(Safetensors, RefusesDeepJsonAndManyDimensions) {
