@@ -80,7 +80,7 @@ TEST(Checkpoint, ReadsEveryGoldenFolder) {
       const StoredTensor* tensor = checkpoint->Find(name);
       ASSERT_NE(tensor, nullptr);
       EXPECT_EQ(Json(tensor->shape.dims()), want["shape"]);
-      EXPECT_EQ(Sha256(tensor->bytes), want["sha256"]);
+      EXPECT_EQ(Sha256(tensor->bytes), want["sha256"].get<std::string>());
       EXPECT_DOUBLE_EQ(Sum(checkpoint->ReadFloats(*tensor).value()), want["sum"].get<double>());
     }
   }
@@ -174,6 +174,16 @@ TEST(Checkpoint, JoinsTheChatTemplateFile) {
   folder.Write("chat_template.jinja", "{{ x }}");
   const Json config = ParseJson(tokenizer()->tokenizer_config_json, "c").value();
   EXPECT_EQ(config, (Json{{"bos_token", "<s>"}, {"chat_template", "{{ x }}"}}));
+}
+
+TEST(Checkpoint, MakesTheTokenizerOfSmolLm2) {
+  ASSERT_TRUE(fs::exists(kSmolLm2)) << "run tools/setup.sh";
+  const TokenizerFiles files = Checkpoint::Open(kSmolLm2).value()->tokenizer_files().value();
+  const Json tokenizer = ParseJson(files.tokenizer_json, "tokenizer.json").value();
+  EXPECT_EQ(tokenizer["model"]["vocab"].size(), 49152u);
+  EXPECT_EQ(tokenizer["model"]["merges"].size(), 48900u);
+  const Json config = ParseJson(files.tokenizer_config_json, "tokenizer_config.json").value();
+  EXPECT_THAT(config["chat_template"].get<std::string>(), HasSubstr("<|im_start|>"));
 }
 
 // Shapes and sums as of PyPI gguf 0.19.0: GGUFReader, dequantize, float64 sum.

@@ -4,13 +4,11 @@ namespace hexlane {
 
 Decoder DecoderFor(StorageType type) {
   switch (type) {
-#define DECODER(Name)        \
-  case StorageType::k##Name: \
-    return Decode##Name;
+#define DECODER(Name) \
+  case StorageType::k##Name: return Decode##Name;
 #include "formats/decode/decoders.def"
 #undef DECODER
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 

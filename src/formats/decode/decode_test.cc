@@ -106,7 +106,9 @@ TEST(Decode, KeptBlocksAreExact) {
   for (const BlockCase& c : BlockCases()) {
     SCOPED_TRACE(Info(c.type).name);
     const int64_t columns = c.blocks / 2 * Info(c.type).block_elements;
-    StoredTensor tensor{.name = "w", .shape = {2, columns}, .type = c.type};
+    StoredTensor tensor;
+    tensor.shape = {2, columns};
+    tensor.type = c.type;
     tensor.bytes = std::span(c.raw).subspan(1);
     const std::optional<QuantizedMatrix> matrix = KeepBlocks(tensor);
     const bool want = c.type == StorageType::kQ4_0 || c.type == StorageType::kQ4_1 ||
