@@ -1,0 +1,100 @@
+#include "hexlane/engine.h"
+
+#include <algorithm>
+
+#include "runtime/engine_impl.h"
+#include "runtime/session_impl.h"
+#include "runtime/stopwatch.h"
+
+namespace hexlane {
+namespace {
+
+constexpr std::string_view kTokenizerFile = "tokenizer.json";
+constexpr std::string_view kTokenizerConfigFile = "tokenizer_config.json";
+
+Result<std::unique_ptr<const Tokenizer>> LoadTokenizer(const Package& package) {
+  if (!package.Has(kTokenizerFile)) return nullptr;
+  std::string config;
+  if (package.Has(kTokenizerConfigFile)) config = TRY(package.ReadText(kTokenizerConfigFile));
+  return TRY(Tokenizer::FromJson(TRY(package.ReadText(kTokenizerFile)), config));
+}
+
+EngineInfo Describe(const Model& model) {
+  const Manifest& manifest = model.package().manifest();
+  const ModelShape& shape = model.shape();
+  EngineInfo info{.source = manifest.source,
+                  .architecture = manifest.architecture,
+                  .scheme = manifest.scheme,
+                  .kv_bits = manifest.kv_bits,
+                  .layers = shape.layers,
+                  .hidden = shape.hidden,
+                  .vocab = shape.vocab,
+                  .context = model.context(),
+                  .max_context = shape.max_context,
+                  .eos_ids = shape.eos_ids,
+                  .variant = model.variant().name,
+                  .soc = model.variant().soc,
+                  .fallback_reason = model.fallback_reason(),
+                  .threads = model.threads()};
+  for (const Part& part : model.variant().parts) info.backends.push_back(part.backend);
+  for (const Variant& variant : manifest.plan.variants) info.variants.push_back(variant.name);
+  return info;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> Engine::Open(const std::filesystem::path& package,
+                                             const EngineOptions& options) {
+  const Stopwatch total;
+  Stopwatch watch;
+  auto opened = TRY(Package::Open(package, {.check_files = options.check_files}));
+  LoadTimes load{.files = watch.Lap()};
+  auto impl = std::make_shared<Impl>();
+  impl->tokenizer = TRY(LoadTokenizer(*opened));
+  load.tokenizer = watch.Lap();
+  impl->model = TRY(Model::Load(std::move(opened), options));
+  load.executors = watch.Lap();
+  load.total = total.seconds();
+  impl->info = Describe(*impl->model);
+  impl->info.load = load;
+  return std::shared_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+Engine::Engine(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+const EngineInfo& Engine::info() const { return impl_->info; }
+
+Result<const Tokenizer*> Engine::Impl::NeedTokenizer() const {
+  if (tokenizer != nullptr) return tokenizer.get();
+  return NotFound("the package has no {}", kTokenizerFile)
+      .At("{}", model->package().directory().string());
+}
+
+Result<std::vector<int32_t>> Engine::Encode(std::string_view text,
+                                            const TokenizeOptions& options) const {
+  return TRY(impl_->NeedTokenizer())
+      ->Encode(text, {.add_special_tokens = options.add_special_tokens,
+                      .parse_special = options.parse_special});
+}
+
+Result<std::string> Engine::Decode(std::span<const int32_t> ids, bool skip_special) const {
+  return TRY(impl_->NeedTokenizer())->Decode(ids, skip_special);
+}
+
+Result<std::unique_ptr<Session>> Engine::NewSession() const {
+  return std::unique_ptr<Session>(new Session(TRY(Session::Impl::New(impl_))));
+}
+
+std::string_view FinishReasonName(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop: return "stop";
+    case FinishReason::kLength: return "length";
+    case FinishReason::kStopString: return "stop_string";
+    case FinishReason::kContext: return "context";
+    case FinishReason::kCancelled: return "cancelled";
+  }
+  return "unknown";
+}
+
+}  // namespace hexlane

@@ -1,0 +1,32 @@
+// Which variants of a package the engine's options ask for.
+#ifndef HEXLANE_RUNTIME_VARIANTS_H_
+#define HEXLANE_RUNTIME_VARIANTS_H_
+
+#include <string>
+#include <vector>
+
+#include "hexlane/engine.h"
+#include "package/plan.h"
+
+namespace hexlane {
+
+inline constexpr std::string_view kCpuVariant = "cpu";
+
+// Compiled for the vendor's emulator on a workstation: "<soc>-emulator".
+bool IsEmulator(const Variant& variant);
+
+struct Candidates {
+  std::vector<const Variant*> variants;  // try in this order; the first that loads is taken
+  std::vector<std::string> reasons;      // why others are not among them ("auto" only)
+};
+
+// kUnsupported, with the names there are, when nothing fits.
+//   "auto"  NPU variants, then "cpu". The emulator is far slower than the CPU, so only for the
+//           asking.
+//   "htp"   NPU variants, then emulators
+//   else    the variant of that name, or the emulator of that SoC
+Result<Candidates> SelectVariants(const Plan& plan, const EngineOptions& options);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_RUNTIME_VARIANTS_H_

@@ -1,0 +1,62 @@
+#include "runtime/variants.h"
+
+#include <gmock/gmock.h>
+
+namespace hexlane {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Plan PlanOf(std::vector<std::pair<std::string, std::string>> names_and_socs) {
+  Plan plan;
+  for (auto& [name, soc] : names_and_socs) plan.variants.push_back({.name = name, .soc = soc});
+  return plan;
+}
+const Plan kFull = PlanOf({{"cpu", ""},
+                           {"SM8550", "SM8550"},
+                           {"SM8550-emulator", "SM8550"},
+                           {"SM8650", "SM8650"},
+                           {"SM8650-emulator", "SM8650"}});
+
+std::vector<std::string> Names(const Plan& plan, const EngineOptions& options) {
+  const auto candidates = SelectVariants(plan, options);
+  if (!candidates) return {candidates.error().ToString()};
+  std::vector<std::string> names;
+  for (const Variant* variant : candidates->variants) names.push_back(variant->name);
+  return names;
+}
+
+TEST(SelectVariants, TriesNpusThenCpuByItself) {
+  EXPECT_THAT(Names(kFull, {}), ElementsAre("SM8550", "SM8650", "cpu"));
+  EXPECT_THAT(Names(kFull, {.soc = "SM8650"}), ElementsAre("SM8650", "cpu"));
+}
+
+TEST(SelectVariants, SaysWhyNoNpuIsTried) {
+  const Plan plan = PlanOf({{"cpu", ""}, {"SM8650-emulator", "SM8650"}});
+  EXPECT_THAT(SelectVariants(plan, {})->reasons, ElementsAre("the package has no NPU variant"));
+  EXPECT_THAT(SelectVariants(kFull, {.soc = "SM8750"})->reasons,
+              ElementsAre("the package has no variant for SM8750"));
+}
+
+TEST(SelectVariants, TriesEmulatorsAfterNpusWhenAskedForHtp) {
+  EXPECT_THAT(Names(kFull, {.backend = "htp", .soc = "SM8650"}),
+              ElementsAre("SM8650", "SM8650-emulator"));
+}
+
+TEST(SelectVariants, FindsAVariantByName) {
+  EXPECT_THAT(Names(kFull, {.backend = "cpu"}), ElementsAre("cpu"));
+  EXPECT_THAT(Names(kFull, {.backend = "SM8550-emulator"}), ElementsAre("SM8550-emulator"));
+  EXPECT_THAT(Names(PlanOf({{"SM8650-emulator", "SM8650"}}), {.backend = "SM8650"}),
+              ElementsAre("SM8650-emulator"));
+}
+
+TEST(SelectVariants, ListsWhatThereIs) {
+  const auto none = SelectVariants(kFull, {.backend = "htp", .soc = "SM9999"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kUnsupported);
+  EXPECT_THAT(none.error().want, HasSubstr("SM8550-emulator, SM8650"));
+  EXPECT_EQ(SelectVariants(kFull, {.backend = "gpu"}).error().got, "backend 'gpu'");
+}
+
+}  // namespace
+}  // namespace hexlane
