@@ -1,4 +1,4 @@
-// The matrix product as the executor uses it: weights in any scheme or plain f32/f16, activations
+// Matrix products as the executor runs them: weights packed in any scheme or plain, activations
 // float32.
 #ifndef HEXLANE_KERNELS_MATMUL_MATMUL_H_
 #define HEXLANE_KERNELS_MATMUL_MATMUL_H_
@@ -18,7 +18,7 @@ class QuantizedRowsBuffer {
   QuantizedRowsBuffer(int64_t max_rows, int64_t max_k);
   // Quantises x into the buffer; valid until the next call.
   QuantizedRows Quantize(ConstRows x, ThreadPool& pool);
-  // The same memory as an empty view for rows × k.
+  // The same memory seen as rows × k, contents undefined.
   QuantizedRows View(int64_t rows, int64_t k) const;
 
  private:
@@ -26,14 +26,21 @@ class QuantizedRowsBuffer {
   std::shared_ptr<std::byte[]> memory_;
 };
 
-struct MatMulArgs {
-  TensorView weights;           // packed [n, k]
+// y (=, +=) x Wᵀ + bias.
+struct MatMulTask {
+  TensorView weights;           // [n, k]: packed, or plain f32, f16 or bf16
   std::span<const float> bias;  // [n] or empty
-  bool accumulate = false;      // y += instead of y =
+  bool accumulate = false;
+  Rows y;  // [x.rows, n]
 };
 
-// y [rows, n] (=, +=) x Wᵀ + bias, on all threads.
-void MatMul(const QuantizedRows& x, const MatMulArgs& args, Rows y, ThreadPool& pool);
+// All tasks share x [rows, k] and run as one loop over all threads. Allocates nothing. Weights must
+// have passed CheckMatMulWeights; `buffer` must be large enough for x.
+void MatMul(ConstRows x, std::span<const MatMulTask> tasks, QuantizedRowsBuffer& buffer,
+            ThreadPool& pool);
+
+// For weights of an untrusted file: kCorrupt or kUnsupported unless MatMul can multiply with them.
+Result<void> CheckMatMulWeights(const TensorView& weights, std::string_view name);
 
 }  // namespace hexlane
 

@@ -124,20 +124,49 @@ INSTANTIATE_TEST_SUITE_P(Kernels, QuantizeRowsKernel,
                          testing::ValuesIn(Runnable(KernelOp::kQuantizeRows)),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(MatMul, SameOnAnyNumberOfThreads) {
-  const QuantizedMatrix w = RandomMatrix(Scheme::kW4Affine32, 200, 96, 1);
-  const Tensor packed = Pack(w);
-  const std::vector<float> x = Random(7 * 96, 1);
-  std::vector<float> results[2];
+TEST(MatMul, TasksOfAnyFormatShareOneLoop) {
+  const QuantizedMatrix m = RandomMatrix(Scheme::kW4Affine32, 200, 96, 1);
+  const Tensor packed = Pack(m);
+  const Tensor plain = Tensor::FromFloats(Random(50 * 96, 3), {50, 96});
+  const std::vector<float> x = Random(7 * 96, 1), bias = Random(50, 2);
+  std::vector<float> results[2][2];
   for (int threads : {1, 3}) {
     ThreadPool pool(threads);
     QuantizedRowsBuffer buffer(7, 96);
-    std::vector<float>& y = results[threads / 3];
-    y.resize(7 * 200);
-    MatMul(buffer.Quantize({x.data(), 7, 96}, pool), {.weights = packed.view(), .bias = {}},
-           {y.data(), 7, 200}, pool);
+    auto& [y, z] = results[threads / 3];
+    y.resize(7 * 200), z.resize(7 * 50);
+    const MatMulTask tasks[] = {{.weights = packed.view(), .bias = {}, .y = {y.data(), 7, 200}},
+                                {.weights = plain.view(), .bias = bias, .y = {z.data(), 7, 50}}};
+    MatMul({x.data(), 7, 96}, tasks, buffer, pool);
   }
-  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0][0], results[1][0]);
+  EXPECT_EQ(results[0][1], results[1][1]);
+  std::vector<float> w(96);
+  m.DequantizeRow(199, w.data());
+  double want = 0, norm = 0;
+  for (int i = 0; i < 96; ++i) want += x[i] * w[i], norm += std::abs(x[i] * w[i]);
+  EXPECT_NEAR(results[0][0][199], want, norm / 64);  // half a step of 127 in every activation
+  want = bias[49];
+  for (int i = 0; i < 96; ++i) want += x[6 * 96 + i] * plain.floats()[49 * 96 + i];
+  EXPECT_NEAR(results[0][1][6 * 50 + 49], want, 1e-4);
+}
+
+TEST(MatMul, CheckRefusesMisshapenWeights) {
+  const Tensor plain = Tensor::FromFloats(Random(50 * 96, 3), {50, 96});
+  EXPECT_TRUE(CheckMatMulWeights(plain.view(), "w"));
+  TensorView view = plain.view();
+  view.shape = Shape{51, 96};
+  EXPECT_EQ(CheckMatMulWeights(view, "w").error().code, Code::kCorrupt);
+  view.shape = Shape{50 * 96};
+  EXPECT_FALSE(CheckMatMulWeights(view, "w"));
+  view.shape = Shape{int64_t{1} << 62, 96};
+  EXPECT_FALSE(CheckMatMulWeights(view, "w"));
+  view = plain.view();
+  view.dtype = DType::kI32;
+  EXPECT_EQ(CheckMatMulWeights(view, "w").error().code, Code::kUnsupported);
+  view = plain.view();
+  view.bytes = view.bytes.subspan(1, view.bytes.size() - 4);
+  EXPECT_FALSE(CheckMatMulWeights(view, "w"));
 }
 }  // namespace
 }  // namespace hexlane

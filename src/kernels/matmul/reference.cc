@@ -4,14 +4,11 @@
 
 #include "base/scheme.h"
 #include "kernels/pack/f16_scales.h"
+#include "kernels/pack/scheme_packer.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
 namespace {
-struct BlockScale {
-  float scale = 1, min = 0;
-};
-
 template <Scheme S>
 BlockScale ScaleAt(const std::byte* scales, int64_t lane) {
   switch (S) {

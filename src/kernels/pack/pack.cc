@@ -54,24 +54,49 @@ struct Strip {
       std::byte& byte = strip[i / kTileColumns * layout.tile_bytes + cell.byte];
       byte ^= static_cast<std::byte>((stored ^ packer.q_offset) << cell.shift);
     }
-    if (packer.scale_bytes)
-      for (int64_t b = 0; b < layout.blocks; ++b)
-        packer.store(m, {row, b, lane}, strip + layout.scales + b * layout.scale_bytes);
+    for (int64_t b = 0; packer.store && b < layout.blocks; ++b)
+      packer.store(m, row * layout.blocks + b, strip + layout.scales + b * layout.scale_bytes,
+                   lane);
     if (packer.channel_scales) std::memcpy(strip + layout.channel + 4 * lane, &m.scales[row], 4);
+  }
+
+  int Q(const std::byte* strip, int lane, int64_t column) const {
+    const Cell cell = CellOf(bits, lane, column % kTileColumns);
+    const auto byte =
+        static_cast<int>(strip[column / kTileColumns * layout.tile_bytes + cell.byte]);
+    return (bits == 4 ? (byte >> cell.shift) & 15 : byte) - packer.q_offset;
+  }
+  BlockScale ScaleOf(const std::byte* strip, int lane, int64_t block) const {
+    if (!packer.load) return {};
+    return packer.load(strip + layout.scales + block * layout.scale_bytes, lane);
+  }
+  float ChannelScale(const std::byte* strip, int lane) const {
+    float scale = 1;
+    if (packer.channel_scales) std::memcpy(&scale, strip + layout.channel + 4 * lane, 4);
+    return scale;
   }
 
   // Row `lane` of the strip into row `row` of m.
   void LoadRow(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
-    for (int64_t i = 0; i < m.k; ++i) {
-      const Cell cell = CellOf(bits, lane, i % kTileColumns);
-      const auto byte = static_cast<int>(strip[i / kTileColumns * layout.tile_bytes + cell.byte]);
-      const int stored = bits == 4 ? (byte >> cell.shift) & 15 : byte;
-      m.q[row * m.k + i] = static_cast<int8_t>(stored - packer.q_offset);
+    for (int64_t i = 0; i < m.k; ++i) m.q[row * m.k + i] = static_cast<int8_t>(Q(strip, lane, i));
+    if (packer.channel_scales) m.scales[row] = ChannelScale(strip, lane);
+    for (int64_t b = 0; packer.load && b < layout.blocks; ++b) {
+      const BlockScale block = ScaleOf(strip, lane, b);
+      const int64_t index = row * layout.blocks + b;
+      if (!packer.channel_scales) m.scales[index] = block.scale;
+      if (!m.block_scales.empty()) m.block_scales[index] = static_cast<uint8_t>(block.scale);
+      if (!m.mins.empty()) m.mins[index] = block.min;
     }
-    if (packer.scale_bytes)
-      for (int64_t b = 0; b < layout.blocks; ++b)
-        packer.load(strip + layout.scales + b * layout.scale_bytes, {row, b, lane}, m);
-    if (packer.channel_scales) std::memcpy(&m.scales[row], strip + layout.channel + 4 * lane, 4);
+  }
+
+  void DequantizeRow(const std::byte* strip, int lane, int64_t k, float* out) const {
+    const float channel = ChannelScale(strip, lane);
+    for (int64_t b = 0; b < layout.blocks; ++b) {
+      const BlockScale block = ScaleOf(strip, lane, b);
+      const float scale = block.scale * channel;
+      for (int64_t i = b * kTileColumns; i < std::min(k, (b + 1) * kTileColumns); ++i)
+        out[i] = static_cast<float>(Q(strip, lane, i)) * scale + block.min;
+    }
   }
 };
 
@@ -137,8 +162,12 @@ QuantizedMatrix Unpack(const TensorView& packed, int64_t first_row, int64_t rows
 }
 
 void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, float* out) {
-  for (int64_t r = 0; r < rows; ++r)
-    Unpack(packed, first_row + r, 1).DequantizeRow(0, out + r * packed.shape[1]);
+  CHECK(packed.shape.rank() == 2 && first_row >= 0 && first_row + rows <= packed.shape[0]);
+  const int64_t k = packed.shape[1];
+  const Strip strip(packed.scheme, k);
+  for (int64_t row = first_row; row < first_row + rows; ++row, out += k)
+    strip.DequantizeRow(packed.bytes.data() + row / kStripRows * strip.layout.strip_bytes,
+                        static_cast<int>(row % kStripRows), k, out);
 }
 
 Result<void> CheckPacked(const TensorView& packed, std::string_view name) {

@@ -6,20 +6,21 @@
 
 namespace hexlane {
 
-// One row of one block in both forms.
-struct BlockPlace {
-  int64_t row = 0;    // in the QuantizedMatrix
-  int64_t block = 0;  // in the row
-  int lane = 0;       // row within the strip, 0..15
+// w = (scale of the block, times the channel's where there is one) · q + min
+struct BlockScale {
+  float scale = 1;
+  float min = 0;
 };
 
 struct SchemePacker {
   int q_offset = 0;
   int64_t scale_bytes = 0;      // per tile
   bool channel_scales = false;  // QuantizedMatrix::scales as 16 float32 at the end of each strip
-  // Between QuantizedMatrix and the tile's scales; null when scale_bytes is 0.
-  void (*store)(const QuantizedMatrix& from, BlockPlace place, std::byte* tile_scales) = nullptr;
-  void (*load)(const std::byte* tile_scales, BlockPlace place, QuantizedMatrix& to) = nullptr;
+  // Block `index` of QuantizedMatrix' arrays to row `lane` (0..15) of a tile's scales, and from
+  // there. Null when scale_bytes is 0.
+  void (*store)(const QuantizedMatrix& from, int64_t index, std::byte* tile_scales,
+                int lane) = nullptr;
+  BlockScale (*load)(const std::byte* tile_scales, int lane) = nullptr;
 };
 
 extern const SchemePacker kW8ChannelPacker, kW8Block32Packer, kW4Lpbq32Packer, kW4Affine32Packer;

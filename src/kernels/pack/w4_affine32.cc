@@ -3,15 +3,12 @@
 
 namespace hexlane {
 namespace {
-void Store(const QuantizedMatrix& from, BlockPlace p, std::byte* tile_scales) {
-  const int64_t b = p.row * from.blocks() + p.block;
-  StoreF16(from.scales[b], tile_scales, p.lane);
-  StoreF16(from.mins[b], tile_scales, kStripRows + p.lane);
+void Store(const QuantizedMatrix& from, int64_t index, std::byte* tile_scales, int lane) {
+  StoreF16(from.scales[index], tile_scales, lane);
+  StoreF16(from.mins[index], tile_scales, kStripRows + lane);
 }
-void Load(const std::byte* tile_scales, BlockPlace p, QuantizedMatrix& to) {
-  const int64_t b = p.row * to.blocks() + p.block;
-  to.scales[b] = LoadF16(tile_scales, p.lane);
-  to.mins[b] = LoadF16(tile_scales, kStripRows + p.lane);
+BlockScale Load(const std::byte* tile_scales, int lane) {
+  return {LoadF16(tile_scales, lane), LoadF16(tile_scales, kStripRows + lane)};
 }
 }  // namespace
 

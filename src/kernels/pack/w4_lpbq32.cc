@@ -2,11 +2,11 @@
 
 namespace hexlane {
 namespace {
-void Store(const QuantizedMatrix& from, BlockPlace p, std::byte* tile_scales) {
-  tile_scales[p.lane] = std::byte{from.block_scales[p.row * from.blocks() + p.block]};
+void Store(const QuantizedMatrix& from, int64_t index, std::byte* tile_scales, int lane) {
+  tile_scales[lane] = std::byte{from.block_scales[index]};
 }
-void Load(const std::byte* tile_scales, BlockPlace p, QuantizedMatrix& to) {
-  to.block_scales[p.row * to.blocks() + p.block] = static_cast<uint8_t>(tile_scales[p.lane]);
+BlockScale Load(const std::byte* tile_scales, int lane) {
+  return {static_cast<float>(tile_scales[lane]), 0};
 }
 }  // namespace
 

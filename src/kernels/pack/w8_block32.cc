@@ -3,12 +3,10 @@
 
 namespace hexlane {
 namespace {
-void Store(const QuantizedMatrix& from, BlockPlace p, std::byte* tile_scales) {
-  StoreF16(from.scales[p.row * from.blocks() + p.block], tile_scales, p.lane);
+void Store(const QuantizedMatrix& from, int64_t index, std::byte* tile_scales, int lane) {
+  StoreF16(from.scales[index], tile_scales, lane);
 }
-void Load(const std::byte* tile_scales, BlockPlace p, QuantizedMatrix& to) {
-  to.scales[p.row * to.blocks() + p.block] = LoadF16(tile_scales, p.lane);
-}
+BlockScale Load(const std::byte* tile_scales, int lane) { return {LoadF16(tile_scales, lane), 0}; }
 }  // namespace
 
 const SchemePacker kW8Block32Packer = {

@@ -8,8 +8,8 @@
 namespace hexlane {
 
 struct RopeTable {
-  const float* cos = nullptr;  // [rows, half], attention factor included
-  const float* sin = nullptr;
+  float* cos = nullptr;  // [rows, half], attention factor included
+  float* sin = nullptr;
   int64_t half = 0;  // rotary_dim / 2
   int64_t head_dim = 0;
 };
