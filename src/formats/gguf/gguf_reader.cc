@@ -27,7 +27,6 @@ class GgufParser {
   Result<GgufFile> Run() {
     TRY(ReadHeader());
     TRY(ReadPairs());
-    TRY(CheckPairs());
     TRY(ReadTensors());
     TRY(PlaceTensors());
     return std::move(file_);
@@ -38,7 +37,8 @@ class GgufParser {
   Result<void> CheckVersion();
   Result<void> ReadPairs();
   Result<void> ReadPair();
-  Result<void> CheckPairs();
+  Result<void> CheckSplit(const Json& count, uint64_t offset) const;
+  Result<void> SetAlignment(const Json& value, uint64_t offset);
   Result<void> ReadTensors();
   Result<StoredTensor> ReadTensor();
   Result<Shape> ReadShape();
@@ -109,38 +109,37 @@ Result<void> GgufParser::ReadPairs() {
 }
 
 Result<void> GgufParser::ReadPair() {
+  const uint64_t start = in_.offset();
   const std::string key(TRY(ReadName("key")));
   in_.set_subject(fmt::format("key '{}'", key));
   const uint32_t type = TRY(in_.Read<uint32_t>("value type"));
   GgufArray array;
   Json value = TRY(ReadGgufValue(in_, type, &array));
+  if (key == "general.alignment") TRY(SetAlignment(value, start));
+  if (key == "split.count") TRY(CheckSplit(value, start));
+  file_.offsets[key] = start;
   if (static_cast<GgufType>(type) == GgufType::kArray) file_.arrays[key] = array;
   if (!value.is_discarded()) file_.metadata[key] = std::move(value);
   return {};
 }
 
-// The pairs that say how to read the rest.
-Result<void> GgufParser::CheckPairs() {
-  const auto number = [&](const char* key) -> std::optional<uint64_t> {
-    const auto it = file_.metadata.find(key);
-    if (it == file_.metadata.end() || !it->is_number_integer()) return std::nullopt;
-    return it->get<uint64_t>();
-  };
-  if (number("split.count").value_or(1) > 1) {
-    return Unsupported("this GGUF file is one part of a split model")
-        .At("{}: key 'split.count'", where_)
-        .Want("one file")
-        .Got("{} parts", *number("split.count"))
-        .Remedy("Join the parts: llama-gguf-split --merge <first part> <output>");
-  }
-  if (!file_.metadata.contains("general.alignment")) return {};
-  file_.alignment = number("general.alignment").value_or(0);
-  if (!std::has_single_bit(file_.alignment) || file_.alignment > kMaxAlignment) {
-    return Corrupt("bad alignment")
-        .At("{}: key 'general.alignment'", where_)
+Result<void> GgufParser::CheckSplit(const Json& count, uint64_t offset) const {
+  if (!count.is_number_integer() || count.get<int64_t>() <= 1) return {};
+  return Unsupported("this GGUF file is one part of a split model")
+      .At("{}: key 'split.count', offset {}", where_, offset)
+      .Want("one file")
+      .Got("{} parts", count.get<int64_t>())
+      .Remedy("Join the parts: llama-gguf-split --merge <first part> <output>");
+}
+
+Result<void> GgufParser::SetAlignment(const Json& value, uint64_t offset) {
+  const uint64_t alignment = value.is_number_unsigned() ? value.get<uint64_t>() : 0;
+  if (!std::has_single_bit(alignment) || alignment > kMaxAlignment) {
+    return in_.Bad("bad alignment", offset)
         .Want("a power of two up to {}", kMaxAlignment)
-        .Got("{}", file_.metadata["general.alignment"].dump());
+        .Got("{}", value.is_discarded() ? "a long array" : value.dump());
   }
+  file_.alignment = alignment;
   return {};
 }
 

@@ -34,6 +34,7 @@ struct GgufFile {
   uint64_t data_offset = 0;
   Json metadata = Json::object();  // key -> value; arrays of at most kMaxGgufArray elements
   std::map<std::string, GgufArray> arrays;  // every array by its key, short or long
+  std::map<std::string, uint64_t> offsets;  // where each pair starts in the file
   std::vector<StoredTensor> tensors;        // bytes are views into the input
 };
 

@@ -234,6 +234,10 @@ TEST(Gguf, ReportsABadVocabulary) {
   builder.String("tokenizer.ggml.model", "gpt2");
   builder.Pair("tokenizer.ggml.tokens", 9, Raw<uint32_t>(4) + Raw<uint64_t>(1) + Raw(1));
   EXPECT_THAT(error(builder), HasSubstr("wrong element type"));
+  builder = GgufBuilder();
+  builder.U32("tokenizer.ggml.model", 1).Strings("tokenizer.ggml.tokens", {"a"});
+  EXPECT_THAT(error(builder),
+              HasSubstr("'tokenizer.ggml.model' (at t.gguf: offset 24): want a string"));
 }
 
 TEST(Gguf, GathersTheIdsThatEndATurn) {

@@ -23,6 +23,8 @@ class VocabularyReader {
   Result<std::vector<T>> Numbers(const std::string& key, GgufType type);
   template <typename T>
   Result<std::optional<T>> Optional(const std::string& key);
+  template <typename T>
+  Result<T> Required(const std::string& key);
 
   const GgufFile& file_;
   std::span<const std::byte> bytes_;
@@ -61,7 +63,14 @@ Result<std::vector<T>> VocabularyReader::Numbers(const std::string& key, GgufTyp
 template <typename T>
 Result<std::optional<T>> VocabularyReader::Optional(const std::string& key) {
   if (!file_.metadata.contains(key)) return std::optional<T>();
-  return std::optional<T>(TRY(JsonField<T>(file_.metadata, key, where_)));
+  return std::optional<T>(TRY(Required<T>(key)));
+}
+
+template <typename T>
+Result<T> VocabularyReader::Required(const std::string& key) {
+  const auto it = file_.offsets.find(key);
+  const uint64_t offset = it == file_.offsets.end() ? 0 : it->second;
+  return JsonField<T>(file_.metadata, key, fmt::format("{}: offset {}", where_, offset));
 }
 
 Result<GgufVocabulary> VocabularyReader::Run() {
@@ -73,7 +82,7 @@ Result<GgufVocabulary> VocabularyReader::Run() {
   }
   const std::string prefix = "tokenizer.ggml.";
   GgufVocabulary v;
-  v.model = TRY(JsonField<std::string>(file_.metadata, prefix + "model", where_));
+  v.model = TRY(Required<std::string>(prefix + "model"));
   v.pre = TRY(Optional<std::string>(prefix + "pre")).value_or("");
   v.tokens = TRY(Strings(prefix + "tokens"));
   v.scores = TRY(Numbers<float>(prefix + "scores", GgufType::kF32));

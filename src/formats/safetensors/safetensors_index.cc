@@ -12,6 +12,12 @@ bool IsPlainShardName(std::string_view name) {
          name[0] != '.' && name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
 }
 
+// Of the name in the text: 0 when it is written with escapes.
+size_t OffsetOf(std::string_view name, std::string_view text) {
+  const size_t offset = text.find(fmt::format("\"{}\"", name));
+  return offset == text.npos ? 0 : offset;
+}
+
 }  // namespace
 
 Result<SafetensorsIndex> ReadSafetensorsIndex(std::string_view text, std::string_view where) {
@@ -21,7 +27,7 @@ Result<SafetensorsIndex> ReadSafetensorsIndex(std::string_view text, std::string
   for (const auto& [tensor, file] : map->items()) {
     if (!file.is_string() || !IsPlainShardName(file.get_ref<const std::string&>())) {
       return Corrupt("bad shard name for tensor '{}'", tensor)
-          .At("{}: weight_map", where)
+          .At("{}: weight_map, offset {}", where, OffsetOf(tensor, text))
           .Want("a *.safetensors file in the same folder")
           .Got("{}", file.dump().substr(0, 80));
     }
