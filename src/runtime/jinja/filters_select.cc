@@ -39,6 +39,7 @@ Result<Value> MapAttribute(Env& env, const std::vector<Value>& items, const Args
 }
 
 Result<Value> Map(Env& env, const Args& args) {
+  if (!args[0].Truth()) return MakeGenerator(env, {});  // None too
   const SequenceRef items = TRY(Iterate(env, args[0]));
   if (args.positional.size() == 1 && args.Named("attribute") != nullptr)
     return MapAttribute(env, items->items, args);
@@ -56,6 +57,7 @@ Result<Value> Map(Env& env, const Args& args) {
 
 // `attribute`: args[1] names what is tested instead of the item itself.
 Result<Value> Select(Env& env, const Args& args, bool attribute, bool keep) {
+  if (!args[0].Truth()) return MakeGenerator(env, {});  // None too
   const size_t name_index = attribute ? 2 : 1;
   if (args.positional.size() < name_index)
     return InvalidInput("Missing parameter for attribute name");
