@@ -4,43 +4,54 @@
 
 namespace hexlane {
 
-StopStrings::StopStrings(std::span<const std::string> stop) {
-  for (const std::string& text : stop)
-    if (!text.empty()) stop_.push_back(text);
+StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
+  std::erase(stops_, "");
+  std::sort(stops_.begin(), stops_.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a < b;
+  });
 }
 
-void StopStrings::Push(std::string_view piece, std::string& out) {
-  if (matched_) return;
-  held_ += piece;
-  size_t certain = FindStop();
-  matched_ = certain != std::string::npos;
-  if (!matched_) certain = PossibleStart();
-  out.append(held_, 0, certain);
-  matched_ ? held_.clear() : void(held_.erase(0, certain));
-}
-
-void StopStrings::Finish(std::string& out) {
-  out += held_;
-  held_.clear();
-}
-
-size_t StopStrings::FindStop() const {
-  size_t first = std::string::npos;
-  for (const std::string& stop : stop_) first = std::min(first, held_.find(stop));
-  return first;
-}
-
-size_t StopStrings::PossibleStart() const {
-  size_t start = held_.size();
-  for (const std::string& stop : stop_) {
-    const size_t longest = std::min(stop.size() - 1, held_.size());
-    for (size_t n = longest; n > 0; --n) {
-      if (!held_.ends_with(std::string_view(stop).substr(0, n))) continue;
-      start = std::min(start, held_.size() - n);
-      break;
-    }
+std::optional<size_t> StopMatcher::MatchEndingAt(std::string_view text, size_t end) {
+  const std::string_view before = text.substr(0, end);
+  for (size_t i = 0; i < stops_.size(); ++i) {
+    if (!before.ends_with(stops_[i])) continue;
+    stop_ = i;
+    return end - stops_[i].size();
   }
-  return start;
+  return std::nullopt;
+}
+
+// The longest end of `text` that is a proper beginning of a stop string.
+size_t StopMatcher::HeldBack(std::string_view text) const {
+  if (stops_.empty()) return 0;
+  for (size_t size = std::min(text.size(), stops_[0].size() - 1); size > 0; --size)
+    for (const std::string& stop : stops_)
+      if (stop.size() > size && std::string_view(stop).starts_with(text.substr(text.size() - size)))
+        return size;
+  return 0;
+}
+
+std::string StopMatcher::Push(std::string_view text) {
+  if (stopped()) return {};
+  const size_t seen = held_.size();
+  std::string all = std::move(held_);
+  all += text;
+  held_.clear();
+  for (size_t end = seen + 1; end <= all.size(); ++end) {
+    const std::optional<size_t> begin = MatchEndingAt(all, end);
+    if (begin) return all.substr(0, *begin);
+  }
+  const size_t shown = all.size() - HeldBack(all);
+  held_ = all.substr(shown);
+  all.resize(shown);
+  return all;
+}
+
+std::string StopMatcher::Finish() {
+  std::string rest = std::move(held_);
+  held_.clear();
+  stop_.reset();
+  return rest;
 }
 
 }  // namespace hexlane

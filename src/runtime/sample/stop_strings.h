@@ -1,33 +1,40 @@
-// Ends a text before any of some stop strings, wherever the pieces it comes in are cut.
+// Ends a stream of text at the first of several stop strings.
 #ifndef HEXLANE_RUNTIME_SAMPLE_STOP_STRINGS_H_
 #define HEXLANE_RUNTIME_SAMPLE_STOP_STRINGS_H_
 
-#include <span>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace hexlane {
 
-class StopStrings {
+// Text goes in piece by piece and comes out as soon as it cannot be part of a stop string. Where
+// pieces are cut makes no difference: the stop string that ends first wins, the longest of those
+// that end together.
+class StopMatcher {
  public:
-  // Empty ones are ignored.
-  explicit StopStrings(std::span<const std::string> stop);
+  explicit StopMatcher(std::vector<std::string> stops);  // empty ones are dropped
 
-  // Appends the text that certainly comes before any stop string to `out`; holds back what could
-  // begin one. Of several matches the earliest counts. Nothing more comes once matched().
-  void Push(std::string_view piece, std::string& out);
-  // The text is over: what was held back is part of it.
-  void Finish(std::string& out);
-  bool matched() const { return matched_; }
+  // The text that may now be shown. After a stop: nothing.
+  std::string Push(std::string_view text);
+
+  // The text held back, when the stream ends without a stop. Starts anew for the next stream.
+  std::string Finish();
+
+  bool stopped() const { return stop_.has_value(); }
+  // The stop string found; stopped() is true.
+  const std::string& stop() const { return stops_[*stop_]; }
 
  private:
-  size_t FindStop() const;       // where the first match begins; npos
-  size_t PossibleStart() const;  // where text that may still become a match begins
+  // Where a stop string that ends at `end` begins in `text`: the longest; sets stop_.
+  std::optional<size_t> MatchEndingAt(std::string_view text, size_t end);
+  size_t HeldBack(std::string_view text) const;
 
-  std::vector<std::string> stop_;
-  std::string held_;
-  bool matched_ = false;
+  std::vector<std::string> stops_;  // longest first
+  std::string held_;                // the end of the text so far that may begin a stop string
+  std::optional<size_t> stop_;
 };
 
 }  // namespace hexlane

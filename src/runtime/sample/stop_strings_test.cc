@@ -5,42 +5,49 @@
 namespace hexlane {
 namespace {
 
-// The text that comes out of the pieces; "|" where it was matched.
-std::string Through(const std::vector<std::string>& stop, const std::vector<std::string>& pieces) {
-  StopStrings stops(stop);
+// What comes out of `text` cut into pieces of `size` bytes, then "|" and the stop string if there
+// was one.
+std::string Match(std::vector<std::string> stops, std::string_view text, size_t size) {
+  StopMatcher matcher(std::move(stops));
   std::string out;
-  for (const std::string& piece : pieces) stops.Push(piece, out);
-  if (stops.matched()) return out + "|";
-  stops.Finish(out);
-  return out;
+  for (size_t i = 0; i < text.size(); i += size) out += matcher.Push(text.substr(i, size));
+  const std::string stop = matcher.stopped() ? "|" + matcher.stop() : "";
+  return out + matcher.Finish() + stop;
 }
 
-TEST(StopStrings, CutsBeforeTheStopString) {
-  EXPECT_EQ(Through({"END"}, {"one END two"}), "one |");
-  EXPECT_EQ(Through({"END"}, {"EN", "EN", "D", "x"}), "EN|");
-  EXPECT_EQ(Through({"aab"}, {"a", "a", "a", "b"}), "a|");
+TEST(StopMatcher, FindsTheSameStopHoweverTheTextIsCut) {
+  for (size_t size = 1; size <= 12; ++size) {
+    SCOPED_TRACE(size);
+    EXPECT_EQ(Match({"<end>"}, "ab<en<end>cd", size), "ab<en|<end>");
+    EXPECT_EQ(Match({"\n\n", "User:"}, "one\nUse two\n\nUser:", size), "one\nUse two|\n\n");
+    EXPECT_EQ(Match({"bcd", "abcde"}, "xabcdef", size), "xa|bcd");
+    EXPECT_EQ(Match({"cd", "bcd"}, "abcd", size), "a|bcd");
+    EXPECT_EQ(Match({"aab"}, "aaab", size), "a|aab");
+    EXPECT_EQ(Match({"xyz"}, "nothing xy", size), "nothing xy");
+    EXPECT_EQ(Match({}, "plain", size), "plain");
+    EXPECT_EQ(Match({""}, "plain", size), "plain");
+  }
 }
 
-TEST(StopStrings, GivesBackWhatWasHeldForNothing) {
-  EXPECT_EQ(Through({"END"}, {"E", "N", "Z"}), "ENZ");
-  EXPECT_EQ(Through({"END"}, {"the EN"}), "the EN");
+TEST(StopMatcher, ShowsTextAsSoonAsItCannotBeAStop) {
+  StopMatcher matcher({"</s>"});
+  EXPECT_EQ(matcher.Push("Hello <"), "Hello ");
+  EXPECT_EQ(matcher.Push("/"), "");
+  EXPECT_EQ(matcher.Push("b>"), "</b>");
+  EXPECT_EQ(matcher.Push("</s"), "");
+  EXPECT_EQ(matcher.Push("> more"), "");
+  EXPECT_TRUE(matcher.stopped());
+  EXPECT_EQ(matcher.stop(), "</s>");
+  EXPECT_EQ(matcher.Push("more"), "");
 }
 
-TEST(StopStrings, TakesTheEarliestOfSeveral) {
-  EXPECT_EQ(Through({"cd", "bc"}, {"abcd"}), "a|");
-  EXPECT_EQ(Through({"abcd", "b"}, {"ab"}), "a|");
-}
-
-TEST(StopStrings, PassesEverythingWithoutStops) {
-  EXPECT_EQ(Through({}, {"a", "b"}), "ab");
-  EXPECT_EQ(Through({""}, {"a", "b"}), "ab");
-}
-
-TEST(StopStrings, CutsAlikeWhereverThePiecesEnd) {
-  const std::string text = "xababacababx";
-  const std::vector<std::string> stop = {"abac", "babx"};
-  for (size_t cut = 0; cut <= text.size(); ++cut)
-    EXPECT_EQ(Through(stop, {text.substr(0, cut), text.substr(cut)}), "xab|") << cut;
+TEST(StopMatcher, StartsAnewAfterFinish) {
+  StopMatcher matcher({"stop"});
+  EXPECT_EQ(matcher.Push("a stop"), "a ");
+  EXPECT_EQ(matcher.Finish(), "");
+  EXPECT_FALSE(matcher.stopped());
+  EXPECT_EQ(matcher.Push("b st"), "b ");
+  EXPECT_EQ(matcher.Finish(), "st");
 }
 
 }  // namespace
