@@ -5,19 +5,10 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/rounding.h"
 
 namespace hexlane {
 namespace {
-
-// rint(value / scale) limited to [lo, hi], all in double so that ties are exact. Adding and taking
-// away 1.5 · 2^52 rounds half to even without a call, in the default rounding mode.
-inline double Level(float value, double scale, double lo, double hi) {
-  constexpr double kRound = 0x1.8p52;
-  double level = static_cast<double>(value) / scale;
-  level = level < hi ? level : hi;  // NaN becomes hi
-  level = level > lo ? level : lo;
-  return (level + kRound) - kRound;
-}
 
 struct LevelRange {
   double lo, hi;
@@ -33,7 +24,7 @@ void EncodeInteger(std::span<const float> values, const Encoding& encoding, std:
   const auto [lo, hi] = Levels(encoding);
   const double scale = encoding.scale;
   for (size_t i = 0; i < values.size(); ++i) {
-    const auto level = static_cast<int32_t>(Level(values[i], scale, lo, hi));
+    const auto level = static_cast<int32_t>(LimitAndRound(values[i] / scale, lo, hi));
     const Q q = static_cast<Q>(level - encoding.offset);
     std::memcpy(bytes + i * sizeof(Q), &q, sizeof(Q));
   }
@@ -89,7 +80,8 @@ void FakeQuantizeInteger(std::span<float> values, const Encoding& encoding) {
   const auto [lo, hi] = Levels(encoding);
   const double scale = encoding.scale;
   const float factor = encoding.scale;
-  for (float& value : values) value = static_cast<float>(Level(value, scale, lo, hi)) * factor;
+  for (float& value : values)
+    value = static_cast<float>(LimitAndRound(value / scale, lo, hi)) * factor;
 }
 
 template <typename Q>

@@ -1,21 +1,36 @@
 #include "base/quantized_matrix.h"
 
+#include <algorithm>
+
 namespace hexlane {
+namespace {
+
+// One block is an affine map of its q: w = q · scale + min.
+struct BlockScale {
+  float scale = 0;
+  float min = 0;
+};
+
+BlockScale ScaleOf(const QuantizedMatrix& m, int64_t row, int64_t b) {
+  switch (Info(m.scheme).scale) {
+    case ScaleKind::kFloat: return {m.scales[b]};
+    case ScaleKind::kInteger: return {static_cast<float>(m.block_scales[b]) * m.scales[row]};
+    case ScaleKind::kAffine: return {m.scales[b], m.mins[b]};
+    case ScaleKind::kNone: break;
+  }
+  return {};
+}
+
+}  // namespace
 
 void QuantizedMatrix::DequantizeRow(int64_t row, float* out) const {
-  const SchemeInfo& info = Info(scheme);
-  const int64_t block = info.block ? info.block : k;
-  for (int64_t i = 0; i < k; ++i) {
-    const int64_t b = row * blocks() + i / block;
-    const float value = static_cast<float>(q[row * k + i]);
-    switch (info.scale) {
-      case ScaleKind::kFloat: out[i] = value * scales[b]; break;
-      case ScaleKind::kInteger:
-        out[i] = value * (static_cast<float>(block_scales[b]) * scales[row]);
-        break;
-      case ScaleKind::kAffine: out[i] = value * scales[b] + mins[b]; break;
-      case ScaleKind::kNone: break;
-    }
+  const int64_t block = Info(scheme).block ? Info(scheme).block : k;
+  const int8_t* row_q = q.data() + row * k;
+  for (int64_t b = 0; b < blocks(); ++b) {
+    const BlockScale by = ScaleOf(*this, row, row * blocks() + b);
+    const int64_t end = std::min(k, (b + 1) * block);
+    for (int64_t i = b * block; i < end; ++i)
+      out[i] = static_cast<float>(row_q[i]) * by.scale + by.min;
   }
 }
 

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "base/rounding.h"
+
 namespace hexlane {
 namespace {
 
@@ -11,12 +13,6 @@ namespace {
 float StoredScale(double scale) {
   const float stored = static_cast<float>(scale);
   return stored > 0 ? stored : 1;
-}
-
-int32_t ClampedRint(double value, IntegerRange integers) {
-  const double limited =
-      std::clamp(value, static_cast<double>(integers.min), static_cast<double>(integers.max));
-  return static_cast<int32_t>(std::nearbyint(limited));  // the default mode: half to even
 }
 
 }  // namespace
@@ -61,18 +57,27 @@ Result<MinMax> FindMinMax(std::span<const float> values, std::string_view where)
 Affine FitAsymmetric(const MinMax& range, IntegerRange integers) {
   const double steps = static_cast<double>(integers.max) - integers.min;
   const float scale = StoredScale((static_cast<double>(range.max) - range.min) / steps);
-  return {scale, ClampedRint(integers.min - static_cast<double>(range.min) / scale, integers)};
+  const double zero = integers.min - static_cast<double>(range.min) / scale;
+  return {scale, static_cast<int32_t>(LimitAndRound(zero, integers.min, integers.max))};
 }
 
 Affine FitSymmetric(float max_abs, IntegerRange integers) {
   return {StoredScale(static_cast<double>(max_abs) / integers.max), 0};
 }
 
+// Limiting before the zero point is added: the limits are integers, so the result is the same, and
+// a huge quotient cannot overflow.
 int32_t QuantizeValue(float value, const Affine& affine, IntegerRange integers) {
-  // Limiting before adding the zero point: the limits are integers, so the result is the same, and
-  // a huge quotient cannot overflow.
-  const IntegerRange shifted{integers.min - affine.zero_point, integers.max - affine.zero_point};
-  return ClampedRint(static_cast<double>(value) / affine.scale, shifted) + affine.zero_point;
+  const double level =
+      LimitAndRound(value / static_cast<double>(affine.scale), integers.min - affine.zero_point,
+                    integers.max - affine.zero_point);
+  return static_cast<int32_t>(level) + affine.zero_point;
+}
+
+void QuantizeValues(std::span<const float> values, const Affine& affine, IntegerRange integers,
+                    int8_t* q) {
+  for (size_t i = 0; i < values.size(); ++i)
+    q[i] = static_cast<int8_t>(QuantizeValue(values[i], affine, integers));
 }
 
 Encoding AsymmetricEncoding(const MinMax& range, DType dtype) {

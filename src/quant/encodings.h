@@ -45,6 +45,9 @@ Affine FitSymmetric(float max_abs, IntegerRange integers);
 
 // q = clamp(rint(value / scale) + zero_point), half to even.
 int32_t QuantizeValue(float value, const Affine& affine, IntegerRange integers);
+// The same for integers of at most 8 bits; q holds values.size() of them.
+void QuantizeValues(std::span<const float> values, const Affine& affine, IntegerRange integers,
+                    int8_t* q);
 
 // The same for activation values stored as U8, I8, U16 or I16; F16 and F32 need no fitting.
 // Symmetric unsigned means around the middle: U16 has offset -32768 and scale max_abs / 32767.
