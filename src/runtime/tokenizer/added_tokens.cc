@@ -117,8 +117,8 @@ Result<AddedTokens> AddedTokens::Create(std::vector<AddedToken> tokens,
     out.id_end_ = std::max<int64_t>(out.id_end_, token.id + 1);
     NormalizedText pattern{token.content, false};
     if (token.normalized && normalizer != nullptr) normalizer->Apply(pattern);
-    (token.normalized ? out.normalized_ : out.raw_)
-        .Add(std::move(pattern.text), static_cast<int32_t>(i));
+    token.normal_form = std::move(pattern.text);
+    (token.normalized ? out.normalized_ : out.raw_).Add(token.normal_form, static_cast<int32_t>(i));
   }
   out.raw_.Finish();
   out.normalized_.Finish();
@@ -138,10 +138,12 @@ std::vector<AddedTokens::Part> AddedTokens::Split(std::string_view text, bool no
         (token.single_word && IsInsideWord(text, match->range)))
       continue;
     Range range = match->range;
+    if (token.rstrip)  // the text from the token to `done`, if any, is space already
+      range.end = SkipSpaceForward(text, std::max(range.end, done));
     if (token.lstrip)
-      range.begin = SkipSpaceBackward(text, range.begin, std::min(done, range.begin));
-    if (token.rstrip)
-      range.end = SkipSpaceForward(text, std::max(range.end, done));  // up to done all is space
+      range.begin =
+          std::max(SkipSpaceBackward(text, range.begin, std::min(done, range.begin)), done);
+    if (range.begin >= range.end) continue;  // inside the space that the token before has taken
     if (done < range.begin) parts.push_back({{done, range.begin}});
     parts.push_back({range, &token});
     done = range.end;
@@ -158,11 +160,6 @@ const AddedToken* AddedTokens::Find(std::string_view content) const {
 const AddedToken* AddedTokens::Get(int64_t id) const {
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : &tokens_[it->second];
-}
-
-bool AddedTokens::IsSpecial(std::string_view content) const {
-  const AddedToken* token = Find(content);
-  return token != nullptr && token->special;
 }
 
 }  // namespace hexlane::tokenizer

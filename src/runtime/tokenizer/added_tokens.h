@@ -22,6 +22,7 @@ namespace hexlane::tokenizer {
 struct AddedToken {
   int32_t id = 0;
   std::string content;
+  std::string normal_form;   // of content when `normalized`, else content: what Decode sees
   bool single_word = false;  // not inside a word
   bool lstrip = false;       // takes the white space before it
   bool rstrip = false;       // takes the white space after it
@@ -74,7 +75,6 @@ class AddedTokens {
 
   const AddedToken* Find(std::string_view content) const;
   const AddedToken* Get(int64_t id) const;
-  bool IsSpecial(std::string_view content) const;
   int64_t id_end() const { return id_end_; }  // one more than the largest id
 
  private:

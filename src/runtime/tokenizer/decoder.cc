@@ -13,9 +13,18 @@ namespace {
 using MadeDecoder = Result<std::unique_ptr<Decoder>>;
 using Steps = std::vector<std::unique_ptr<DecodeStep>>;
 
+// For a step that must see whole tokens or the whole text: when the text comes in pieces, it waits
+// for all of it, and from here on nothing streams.
+void WaitForAll(DecodeMode& mode, Steps& steps) {
+  if (!mode.streaming || !mode.joined) return;
+  steps.push_back(std::make_unique<CollectStep>());
+  mode.streaming = false;
+}
+
 class ByteLevelDecoder final : public Decoder {
  public:
   void Start(DecodeMode& mode, Steps& steps) const override {
+    WaitForAll(mode, steps);
     steps.push_back(std::make_unique<ByteLevelStep>(mode.streaming));
     mode.joined = true;
   }
@@ -24,6 +33,7 @@ class ByteLevelDecoder final : public Decoder {
 class ByteFallbackDecoder final : public Decoder {
  public:
   void Start(DecodeMode& mode, Steps& steps) const override {
+    WaitForAll(mode, steps);
     steps.push_back(std::make_unique<ByteFallbackStep>(mode.streaming));
   }
 };
@@ -41,8 +51,7 @@ class ReplaceDecoder final : public Decoder {
   ReplaceDecoder(Pattern pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void Start(DecodeMode& mode, Steps& steps) const override {
-    if (mode.streaming && mode.joined && !pattern_.IsOneCharacter())
-      steps.push_back(std::make_unique<CollectStep>());  // a match may span pieces
+    if (!pattern_.IsOneCharacter()) WaitForAll(mode, steps);  // a match may span pieces
     steps.push_back(std::make_unique<ReplaceStep>(pattern_, content_));
   }
 
@@ -81,7 +90,7 @@ class SuffixDecoder final : public Decoder {
  public:
   explicit SuffixDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   void Start(DecodeMode& mode, Steps& steps) const override {
-    if (mode.streaming && mode.joined) steps.push_back(std::make_unique<CollectStep>());
+    WaitForAll(mode, steps);
     steps.push_back(std::make_unique<SuffixStep>(suffix_));
   }
 

@@ -12,7 +12,6 @@ namespace {
 
 std::vector<Range> FindLiteral(std::string_view text, std::string_view literal) {
   std::vector<Range> matches;
-  if (literal.empty()) return matches;
   for (size_t at = text.find(literal); at != text.npos;
        at = text.find(literal, at + literal.size()))
     matches.push_back({at, at + literal.size()});
@@ -70,11 +69,13 @@ Result<Pattern> Pattern::FromJson(const Json& object, std::string_view key,
     pattern.regex_ = TRY(Regex::Compile(regex, here));
   } else {
     pattern.literal_ = TRY(JsonField<std::string>(json, "String", here));
+    if (pattern.literal_.empty()) pattern.regex_ = TRY(Regex::Compile("", here));  // between all
   }
   return pattern;
 }
 
 std::vector<Range> Pattern::FindAll(std::string_view text) const {
+  if (text.empty()) return {};  // as Hugging Face: not even an empty match
   return regex_ ? regex_->FindAll(text) : FindLiteral(text, literal_);
 }
 

@@ -145,9 +145,12 @@ std::optional<int32_t> Tokenizer::Parts::TokenId(std::string_view token) const {
 }
 
 std::optional<std::string> Tokenizer::Parts::DecodableToken(int64_t id, bool skip_special) const {
-  const auto token = Token(id);
-  if (!token || (skip_special && added.IsSpecial(*token))) return std::nullopt;
-  return std::string(*token);
+  if (const AddedToken* token = added.Get(id)) {
+    if (skip_special && token->special) return std::nullopt;
+    return token->normal_form;
+  }
+  const auto text = bpe.vocabulary().Text(id);
+  return text ? std::optional(std::string(*text)) : std::nullopt;
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<const Parts> parts) : parts_(std::move(parts)) {}
@@ -192,14 +195,15 @@ int64_t Tokenizer::vocab_size() const {
   return std::max(parts_->added.id_end(), parts_->bpe.vocabulary().id_end());
 }
 std::optional<std::string> Tokenizer::Token(int32_t id) const {
-  return parts_->DecodableToken(id, false);
+  const auto text = parts_->Token(id);
+  return text ? std::optional(std::string(*text)) : std::nullopt;
 }
 std::optional<int32_t> Tokenizer::TokenId(std::string_view token) const {
   return parts_->TokenId(token);
 }
 bool Tokenizer::IsSpecial(int32_t id) const {
-  const auto token = parts_->Token(id);
-  return token && parts_->added.IsSpecial(*token);
+  const AddedToken* token = parts_->added.Get(id);
+  return token != nullptr && token->special;
 }
 
 std::optional<int32_t> Tokenizer::bos_id() const {
