@@ -1,4 +1,5 @@
-// The tokenizer of a checkpoint, whatever the format it came from: the texts of Hugging Face's two files.
+// The tokenizer of a checkpoint, whatever the format it came from: the texts of Hugging Face's two
+// files.
 #ifndef HEXLANE_FORMATS_TOKENIZER_FILES_H_
 #define HEXLANE_FORMATS_TOKENIZER_FILES_H_
 

@@ -118,26 +118,14 @@ Result<void> Interpreter::RunNode(const Node& node, Frame& frame, const Observer
   const Shape shape = Specialise(graph_.value(node.outputs[0]).shape, frame.rows, frame.past);
   frame.floats[static_cast<size_t>(node.outputs[0])].resize(static_cast<size_t>(shape.elements()));
   switch (node.op) {
-    case OpKind::kEmbedding:
-      TRY(Embedding(node, frame));
-      break;
-    case OpKind::kLinear:
-      Linear(node, frame);
-      break;
-    case OpKind::kRmsNorm:
-      RmsNorm(node, frame);
-      break;
-    case OpKind::kRope:
-      Rope(node, frame);
-      break;
-    case OpKind::kAttention:
-      Attention(node, frame, observer);
-      break;
+    case OpKind::kEmbedding: TRY(Embedding(node, frame)); break;
+    case OpKind::kLinear: Linear(node, frame); break;
+    case OpKind::kRmsNorm: RmsNorm(node, frame); break;
+    case OpKind::kRope: Rope(node, frame); break;
+    case OpKind::kAttention: Attention(node, frame, observer); break;
     case OpKind::kAdd:
     case OpKind::kMul:
-    case OpKind::kSilu:
-      Elementwise(node, frame);
-      break;
+    case OpKind::kSilu: Elementwise(node, frame); break;
   }
   Finish(node.outputs[0], frame, observer);
   return {};

@@ -39,12 +39,9 @@ Located Locate(const Decoder& decoder, std::string_view name) {
 int64_t InterleavedHeads(const Decoder& decoder, const TensorName& row) {
   if (decoder.checkpoint().format() != "gguf") return 0;
   switch (row.rotary) {
-    case TensorName::Rotary::kNo:
-      return 0;
-    case TensorName::Rotary::kQuery:
-      return decoder.config().heads;
-    case TensorName::Rotary::kKey:
-      return decoder.config().kv_heads;
+    case TensorName::Rotary::kNo: return 0;
+    case TensorName::Rotary::kQuery: return decoder.config().heads;
+    case TensorName::Rotary::kKey: return decoder.config().kv_heads;
   }
   return 0;
 }
@@ -82,14 +79,10 @@ void PermuteRows(QuantizedMatrix& matrix, const std::vector<int64_t>& order) {
 
 std::optional<DType> PlainDType(StorageType type) {
   switch (type) {
-    case StorageType::kF32:
-      return DType::kF32;
-    case StorageType::kF16:
-      return DType::kF16;
-    case StorageType::kBF16:
-      return DType::kBF16;
-    default:
-      return std::nullopt;
+    case StorageType::kF32: return DType::kF32;
+    case StorageType::kF16: return DType::kF16;
+    case StorageType::kBF16: return DType::kBF16;
+    default: return std::nullopt;
   }
 }
 

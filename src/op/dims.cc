@@ -6,14 +6,10 @@ namespace hexlane {
 
 std::string DimName(int64_t dim) {
   switch (dim) {
-    case kRows:
-      return "rows";
-    case kPast:
-      return "past";
-    case kContext:
-      return "context";
-    default:
-      return std::to_string(dim);
+    case kRows: return "rows";
+    case kPast: return "past";
+    case kContext: return "context";
+    default: return std::to_string(dim);
   }
 }
 

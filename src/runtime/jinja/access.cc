@@ -126,17 +126,12 @@ Result<SequenceRef> CharSequence(Env& env, const Value& text) {
 
 Result<size_t> Length(const Value& value) {
   switch (value.kind()) {
-    case Kind::kUndefined:
-      return size_t{0};
-    case Kind::kText:
-      return CharCount(value.text());
+    case Kind::kUndefined: return size_t{0};
+    case Kind::kText: return CharCount(value.text());
     case Kind::kList:
-    case Kind::kTuple:
-      return value.sequence()->items.size();
-    case Kind::kDict:
-      return value.dict().entries.size();
-    default:
-      break;
+    case Kind::kTuple: return value.sequence()->items.size();
+    case Kind::kDict: return value.dict().entries.size();
+    default: break;
   }
   const std::optional<size_t> length =
       value.Is(Kind::kObject) ? value.object().Length() : std::nullopt;
@@ -146,22 +141,17 @@ Result<size_t> Length(const Value& value) {
 
 Result<SequenceRef> Iterate(Env& env, const Value& value) {
   switch (value.kind()) {
-    case Kind::kUndefined:
-      return env.MakeSequence({});
-    case Kind::kText:
-      return CharSequence(env, value);
+    case Kind::kUndefined: return env.MakeSequence({});
+    case Kind::kText: return CharSequence(env, value);
     case Kind::kList:
-    case Kind::kTuple:
-      return value.sequence();
-    case Kind::kObject:
-      return value.object().Items(env);
+    case Kind::kTuple: return value.sequence();
+    case Kind::kObject: return value.object().Items(env);
     case Kind::kDict: {
       std::vector<Value> keys;
       for (const auto& entry : value.dict().entries) keys.push_back(entry.first);
       return env.MakeSequence(std::move(keys));
     }
-    default:
-      return InvalidInput("'{}' object is not iterable", value.TypeName());
+    default: return InvalidInput("'{}' object is not iterable", value.TypeName());
   }
 }
 

@@ -11,22 +11,14 @@ using Kind = Value::Kind;
 
 constexpr std::string_view OpName(Op op) {
   switch (op) {
-    case Op::kAdd:
-      return "+";
-    case Op::kSub:
-      return "-";
-    case Op::kMul:
-      return "*";
-    case Op::kDiv:
-      return "/";
-    case Op::kFloorDiv:
-      return "//";
-    case Op::kMod:
-      return "%";
-    case Op::kPow:
-      return "**";
-    default:
-      return "?";
+    case Op::kAdd: return "+";
+    case Op::kSub: return "-";
+    case Op::kMul: return "*";
+    case Op::kDiv: return "/";
+    case Op::kFloorDiv: return "//";
+    case Op::kMod: return "%";
+    case Op::kPow: return "**";
+    default: return "?";
   }
 }
 
@@ -63,8 +55,7 @@ Result<Value> OnIntegers(Op op, Int a, Int b) {
     case Op::kMul:
       if (__builtin_mul_overflow(a, b, &result)) return Overflow();
       return Value(result);
-    default:
-      break;
+    default: break;
   }
   if (b == 0) return InvalidInput("division by zero");
   if (op == Op::kDiv) return Value(static_cast<double>(a) / static_cast<double>(b));
@@ -75,14 +66,10 @@ Result<Value> OnIntegers(Op op, Int a, Int b) {
 
 Result<Value> OnReals(Op op, double a, double b) {
   switch (op) {
-    case Op::kAdd:
-      return Value(a + b);
-    case Op::kSub:
-      return Value(a - b);
-    case Op::kMul:
-      return Value(a * b);
-    default:
-      break;
+    case Op::kAdd: return Value(a + b);
+    case Op::kSub: return Value(a - b);
+    case Op::kMul: return Value(a * b);
+    default: break;
   }
   if (b == 0) return InvalidInput("float division by zero");
   if (op == Op::kDiv) return Value(a / b);

@@ -52,12 +52,9 @@ bool EqualScalars(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::kUndefined:
-    case Kind::kNone:
-      return true;
-    case Kind::kText:
-      return a.text() == b.text();
-    default:
-      return a.SameAs(b);
+    case Kind::kNone: return true;
+    case Kind::kText: return a.text() == b.text();
+    default: return a.SameAs(b);
   }
 }
 
@@ -90,12 +87,9 @@ Result<bool> Contains(Env& env, const Value& container, const Value& item) {
         return InvalidInput("'in <string>' requires string as left operand, not {}",
                             item.TypeName());
       return FindText(container.text(), item.text()) != std::string::npos;
-    case Kind::kDict:
-      return container.dict().Find(item) != nullptr;
-    case Kind::kUndefined:
-      return false;
-    default:
-      break;
+    case Kind::kDict: return container.dict().Find(item) != nullptr;
+    case Kind::kUndefined: return false;
+    default: break;
   }
   if (!IsSequence(container) && !container.Is(Kind::kObject))
     return InvalidInput("argument of type '{}' is not iterable", container.TypeName());
@@ -104,20 +98,13 @@ Result<bool> Contains(Env& env, const Value& container, const Value& item) {
 
 Result<bool> Compare(Env& env, Op op, const Value& a, const Value& b) {
   switch (op) {
-    case Op::kEq:
-      return Equal(env, a, b);
-    case Op::kNe:
-      return Reversed(Equal(env, a, b), true);
-    case Op::kLt:
-      return Less(env, a, b);
-    case Op::kGt:
-      return Less(env, b, a);
-    case Op::kIn:
-      return Contains(env, b, a);
-    case Op::kNotIn:
-      return Reversed(Contains(env, b, a), true);
-    default:
-      break;
+    case Op::kEq: return Equal(env, a, b);
+    case Op::kNe: return Reversed(Equal(env, a, b), true);
+    case Op::kLt: return Less(env, a, b);
+    case Op::kGt: return Less(env, b, a);
+    case Op::kIn: return Contains(env, b, a);
+    case Op::kNotIn: return Reversed(Contains(env, b, a), true);
+    default: break;
   }
   const bool less = TRY(op == Op::kLe ? Less(env, a, b) : Less(env, b, a));
   return less || TRY(Equal(env, a, b));

@@ -46,16 +46,11 @@ std::string SignOf(bool negative, const Conversion& conversion) {
 
 std::string Digits(unsigned __int128 value, char type) {
   switch (type) {
-    case 'x':
-      return fmt::format("{:x}", value);
-    case 'X':
-      return fmt::format("{:X}", value);
-    case 'o':
-      return fmt::format("{:o}", value);
-    case 'b':
-      return fmt::format("{:b}", value);
-    default:
-      return fmt::format("{}", value);
+    case 'x': return fmt::format("{:x}", value);
+    case 'X': return fmt::format("{:X}", value);
+    case 'o': return fmt::format("{:o}", value);
+    case 'b': return fmt::format("{:b}", value);
+    default: return fmt::format("{}", value);
   }
 }
 

@@ -58,23 +58,14 @@ class PercentFormatter {
   void ReadFlags(Conversion& conversion) {
     for (;; ++pos_) {
       switch (Peek()) {
-        case '-':
-          conversion.align = '<';
-          break;
-        case '+':
-          conversion.sign = '+';
-          break;
+        case '-': conversion.align = '<'; break;
+        case '+': conversion.sign = '+'; break;
         case ' ':
           if (conversion.sign == '-') conversion.sign = ' ';
           break;
-        case '#':
-          conversion.alternate = true;
-          break;
-        case '0':
-          conversion.fill = U'0';
-          break;
-        default:
-          return;
+        case '#': conversion.alternate = true; break;
+        case '0': conversion.fill = U'0'; break;
+        default: return;
       }
     }
   }

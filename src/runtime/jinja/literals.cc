@@ -92,32 +92,20 @@ Escape OctalEscape(std::string_view text) {
 // `text` follows a backslash and is not empty.
 Escape ReadEscape(std::string_view text) {
   switch (text[0]) {
-    case 'n':
-      return {'\n', 1};
-    case 't':
-      return {'\t', 1};
-    case 'r':
-      return {'\r', 1};
-    case 'a':
-      return {'\a', 1};
-    case 'b':
-      return {'\b', 1};
-    case 'f':
-      return {'\f', 1};
-    case 'v':
-      return {'\v', 1};
+    case 'n': return {'\n', 1};
+    case 't': return {'\t', 1};
+    case 'r': return {'\r', 1};
+    case 'a': return {'\a', 1};
+    case 'b': return {'\b', 1};
+    case 'f': return {'\f', 1};
+    case 'v': return {'\v', 1};
     case '\\':
     case '\'':
-    case '"':
-      return {static_cast<char32_t>(text[0]), 1};
-    case 'x':
-      return HexEscape(text, 2);
-    case 'u':
-      return HexEscape(text, 4);
-    case 'U':
-      return HexEscape(text, 8);
-    default:
-      return OctalEscape(text);
+    case '"': return {static_cast<char32_t>(text[0]), 1};
+    case 'x': return HexEscape(text, 2);
+    case 'u': return HexEscape(text, 4);
+    case 'U': return HexEscape(text, 8);
+    default: return OctalEscape(text);
   }
 }
 

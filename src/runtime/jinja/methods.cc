@@ -192,14 +192,10 @@ const Builtin* FindMethod(const Value& object, std::string_view name) {
       const Builtin* method = Find(TextMethods(), name);
       return method != nullptr ? method : Find(FindingMethods(), name);
     }
-    case Kind::kDict:
-      return Find(kDictMethods, name);
-    case Kind::kList:
-      return Find(kListMethods, name);
-    case Kind::kTuple:
-      return Find(std::span(kListMethods).first(2), name);
-    default:
-      return nullptr;
+    case Kind::kDict: return Find(kDictMethods, name);
+    case Kind::kList: return Find(kListMethods, name);
+    case Kind::kTuple: return Find(std::span(kListMethods).first(2), name);
+    default: return nullptr;
   }
 }
 

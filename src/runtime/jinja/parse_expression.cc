@@ -180,16 +180,13 @@ Result<ExprPtr> Parser::UnaryExpr(bool with_filter) {
 
 Result<ExprPtr> Parser::Primary() {
   switch (Current().kind) {
-    case Kind::kName:
-      return NameOrConstant();
-    case Kind::kText:
-      return Text();
+    case Kind::kName: return NameOrConstant();
+    case Kind::kText: return Text();
     case Kind::kNumber: {
       Token number = Take();
       return MakeLiteral(number.line, std::move(number.number));
     }
-    default:
-      break;
+    default: break;
   }
   if (AtOp("(")) return Parenthesised();
   if (AtOp("[")) return ListDisplay();

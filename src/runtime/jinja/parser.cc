@@ -9,16 +9,11 @@ using Kind = Token::Kind;
 
 std::string Describe(const Token& token) {
   switch (token.kind) {
-    case Kind::kVariableEnd:
-      return "'}}'";
-    case Kind::kBlockEnd:
-      return "'%}'";
-    case Kind::kEnd:
-      return "the end of the template";
-    case Kind::kText:
-      return "a string";
-    default:
-      return fmt::format("'{}'", token.text);
+    case Kind::kVariableEnd: return "'}}'";
+    case Kind::kBlockEnd: return "'%}'";
+    case Kind::kEnd: return "the end of the template";
+    case Kind::kText: return "a string";
+    default: return fmt::format("'{}'", token.text);
   }
 }
 

@@ -42,27 +42,18 @@ class Printer {
 
   Result<void> Append(const Value& value) {
     switch (value.kind()) {
-      case Kind::kText:
-        return Add(QuotedText(value.text()));
-      case Kind::kUndefined:
-        return Add("Undefined");
-      case Kind::kNone:
-        return Add("None");
-      case Kind::kBool:
-        return Add(value.boolean() ? "True" : "False");
-      case Kind::kInt:
-        return Add(fmt::format("{}", value.integer()));
-      case Kind::kFloat:
-        return Add(FloatRepr(value.real()));
-      case Kind::kList:
-        return AppendItems("[", value.sequence()->items, "]");
+      case Kind::kText: return Add(QuotedText(value.text()));
+      case Kind::kUndefined: return Add("Undefined");
+      case Kind::kNone: return Add("None");
+      case Kind::kBool: return Add(value.boolean() ? "True" : "False");
+      case Kind::kInt: return Add(fmt::format("{}", value.integer()));
+      case Kind::kFloat: return Add(FloatRepr(value.real()));
+      case Kind::kList: return AppendItems("[", value.sequence()->items, "]");
       case Kind::kTuple:
         return AppendItems("(", value.sequence()->items,
                            value.sequence()->items.size() == 1 ? ",)" : ")");
-      case Kind::kDict:
-        return AppendDict(value.dict());
-      case Kind::kObject:
-        return Add(value.object().Repr());
+      case Kind::kDict: return AppendDict(value.dict());
+      case Kind::kObject: return Add(value.object().Repr());
     }
     return {};
   }

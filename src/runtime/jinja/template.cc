@@ -35,24 +35,15 @@ Result<Value> FromJson(Env& env, const Json& json, int depth) {
     return InvalidInput("a value for the chat template nests too deep")
         .Want("at most {} levels", kMaxJsonDepth);
   switch (json.type()) {
-    case Json::value_t::null:
-      return Value(None{});
-    case Json::value_t::boolean:
-      return Value(json.get<bool>());
-    case Json::value_t::number_integer:
-      return Value(Int{json.get<int64_t>()});
-    case Json::value_t::number_unsigned:
-      return Value(static_cast<Int>(json.get<uint64_t>()));
-    case Json::value_t::number_float:
-      return Value(json.get<double>());
-    case Json::value_t::string:
-      return env.MakeText(json.get_ref<const std::string&>());
-    case Json::value_t::array:
-      return ArrayFromJson(env, json, depth);
-    case Json::value_t::object:
-      return ObjectFromJson(env, json, depth);
-    default:
-      return InvalidInput("a value for the chat template is not JSON");
+    case Json::value_t::null: return Value(None{});
+    case Json::value_t::boolean: return Value(json.get<bool>());
+    case Json::value_t::number_integer: return Value(Int{json.get<int64_t>()});
+    case Json::value_t::number_unsigned: return Value(static_cast<Int>(json.get<uint64_t>()));
+    case Json::value_t::number_float: return Value(json.get<double>());
+    case Json::value_t::string: return env.MakeText(json.get_ref<const std::string&>());
+    case Json::value_t::array: return ArrayFromJson(env, json, depth);
+    case Json::value_t::object: return ObjectFromJson(env, json, depth);
+    default: return InvalidInput("a value for the chat template is not JSON");
   }
 }
 

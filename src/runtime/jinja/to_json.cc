@@ -21,22 +21,14 @@ void AppendUnicodeEscape(uint32_t code, std::string& out) {
 
 std::string_view ShortEscape(char32_t code) {
   switch (code) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    case '\f':
-      return "\\f";
-    case '\b':
-      return "\\b";
-    default:
-      return {};
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\f': return "\\f";
+    case '\b': return "\\b";
+    default: return {};
   }
 }
 
@@ -69,24 +61,16 @@ class JsonWriter {
 
   Result<void> Append(const Value& value, int level) {
     switch (value.kind()) {
-      case Kind::kText:
-        return Add(JsonText(value.text(), style_.ensure_ascii));
-      case Kind::kNone:
-        return Add("null");
-      case Kind::kBool:
-        return Add(value.boolean() ? "true" : "false");
-      case Kind::kInt:
-        return Add(fmt::format("{}", value.integer()));
-      case Kind::kFloat:
-        return Add(JsonFloat(value.real()));
+      case Kind::kText: return Add(JsonText(value.text(), style_.ensure_ascii));
+      case Kind::kNone: return Add("null");
+      case Kind::kBool: return Add(value.boolean() ? "true" : "false");
+      case Kind::kInt: return Add(fmt::format("{}", value.integer()));
+      case Kind::kFloat: return Add(JsonFloat(value.real()));
       case Kind::kList:
-      case Kind::kTuple:
-        return AppendItems(value.sequence()->items, level);
-      case Kind::kDict:
-        return AppendDict(value.dict(), level);
+      case Kind::kTuple: return AppendItems(value.sequence()->items, level);
+      case Kind::kDict: return AppendDict(value.dict(), level);
       case Kind::kUndefined:
-      case Kind::kObject:
-        break;
+      case Kind::kObject: break;
     }
     return InvalidInput("Object of type {} is not JSON serializable", value.TypeName());
   }
@@ -124,16 +108,11 @@ class JsonWriter {
 
   Result<void> AppendKey(const Value& key) {
     switch (key.kind()) {
-      case Kind::kText:
-        return Append(key, 0);
-      case Kind::kNone:
-        return Add("\"null\"");
-      case Kind::kBool:
-        return Add(key.boolean() ? "\"true\"" : "\"false\"");
-      case Kind::kInt:
-        return Add(fmt::format("\"{}\"", key.integer()));
-      case Kind::kFloat:
-        return Add(fmt::format("\"{}\"", JsonFloat(key.real())));
+      case Kind::kText: return Append(key, 0);
+      case Kind::kNone: return Add("\"null\"");
+      case Kind::kBool: return Add(key.boolean() ? "\"true\"" : "\"false\"");
+      case Kind::kInt: return Add(fmt::format("\"{}\"", key.integer()));
+      case Kind::kFloat: return Add(fmt::format("\"{}\"", JsonFloat(key.real())));
       default:
         return InvalidInput("keys must be str, int, float, bool or None, not {}", key.TypeName());
     }

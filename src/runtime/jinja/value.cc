@@ -33,23 +33,15 @@ const SequenceRef& Value::sequence() const {
 bool Value::Truth() const {
   switch (kind()) {
     case Kind::kUndefined:
-    case Kind::kNone:
-      return false;
-    case Kind::kBool:
-      return boolean();
-    case Kind::kInt:
-      return integer() != 0;
-    case Kind::kFloat:
-      return real() != 0;
-    case Kind::kText:
-      return !text().empty();
+    case Kind::kNone: return false;
+    case Kind::kBool: return boolean();
+    case Kind::kInt: return integer() != 0;
+    case Kind::kFloat: return real() != 0;
+    case Kind::kText: return !text().empty();
     case Kind::kList:
-    case Kind::kTuple:
-      return !sequence()->items.empty();
-    case Kind::kDict:
-      return !dict().entries.empty();
-    case Kind::kObject:
-      return object().Truth();
+    case Kind::kTuple: return !sequence()->items.empty();
+    case Kind::kDict: return !dict().entries.empty();
+    case Kind::kObject: return object().Truth();
   }
   return false;
 }
@@ -57,39 +49,25 @@ bool Value::Truth() const {
 int Value::Depth() const {
   switch (kind()) {
     case Kind::kList:
-    case Kind::kTuple:
-      return sequence()->depth;
-    case Kind::kDict:
-      return dict().depth;
-    case Kind::kObject:
-      return object().depth();
-    default:
-      return 0;
+    case Kind::kTuple: return sequence()->depth;
+    case Kind::kDict: return dict().depth;
+    case Kind::kObject: return object().depth();
+    default: return 0;
   }
 }
 
 std::string Value::TypeName() const {
   switch (kind()) {
-    case Kind::kUndefined:
-      return "Undefined";
-    case Kind::kNone:
-      return "NoneType";
-    case Kind::kBool:
-      return "bool";
-    case Kind::kInt:
-      return "int";
-    case Kind::kFloat:
-      return "float";
-    case Kind::kText:
-      return IsMarkup() ? "Markup" : "str";
-    case Kind::kList:
-      return "list";
-    case Kind::kTuple:
-      return "tuple";
-    case Kind::kDict:
-      return "dict";
-    case Kind::kObject:
-      return object().TypeName();
+    case Kind::kUndefined: return "Undefined";
+    case Kind::kNone: return "NoneType";
+    case Kind::kBool: return "bool";
+    case Kind::kInt: return "int";
+    case Kind::kFloat: return "float";
+    case Kind::kText: return IsMarkup() ? "Markup" : "str";
+    case Kind::kList: return "list";
+    case Kind::kTuple: return "tuple";
+    case Kind::kDict: return "dict";
+    case Kind::kObject: return object().TypeName();
   }
   return "object";
 }
@@ -98,14 +76,10 @@ bool Value::SameAs(const Value& other) const {
   if (kind() != other.kind()) return false;
   switch (kind()) {
     case Kind::kList:
-    case Kind::kTuple:
-      return sequence() == other.sequence();
-    case Kind::kDict:
-      return &dict() == &other.dict();
-    case Kind::kObject:
-      return &object() == &other.object();
-    default:
-      return EqualScalars(*this, other);
+    case Kind::kTuple: return sequence() == other.sequence();
+    case Kind::kDict: return &dict() == &other.dict();
+    case Kind::kObject: return &object() == &other.object();
+    default: return EqualScalars(*this, other);
   }
 }
 
