@@ -1,11 +1,10 @@
 // Attention over a float16 cache, as the executor runs it.
 //
 // One layer's cache, for `capacity` positions (a multiple of 16):
-//   keys    [kv_heads, capacity / 16, head_dim, 16]   16 positions side by side: a vector lane is a
-//   key, so scores
-//                                                     need no horizontal sums
-//   values  [kv_heads, capacity, head_dim], and kKeyBlock elements that may be read but mean
-//   nothing
+//   keys    [kv_heads, capacity / 16, head_dim, 16]: 16 positions side by side, so that a vector
+//           lane is a key and scores need no horizontal sums
+//   values  [kv_heads, capacity, head_dim]
+// each followed by kKeyBlock elements that may be read but mean nothing.
 #ifndef HEXLANE_KERNELS_ATTENTION_CACHED_H_
 #define HEXLANE_KERNELS_ATTENTION_CACHED_H_
 

@@ -68,9 +68,9 @@ void RunStrips(ConstRows x, const QuantizedRows& q, std::span<const MatMulTask> 
 }
 }  // namespace
 
-QuantizedRowsBuffer::QuantizedRowsBuffer(int64_t max_rows, int64_t max_k)
-    : max_rows_(max_rows), max_blocks_(Blocks(max_k)) {
-  const size_t bytes = max_rows_ * max_blocks_ * (kTileColumns + 3 * sizeof(float));
+QuantizedRowsBuffer::QuantizedRowsBuffer(int64_t max_rows, int64_t max_k, ActivationBits bits)
+    : max_rows_(max_rows), max_blocks_(Blocks(max_k)), bits_(bits) {
+  const size_t bytes = max_rows_ * max_blocks_ * (2 * kTileColumns + 3 * sizeof(float));
   memory_ = std::shared_ptr<std::byte[]>(
       new (std::align_val_t{kAlign}) std::byte[bytes],
       [](std::byte* p) { operator delete[](p, std::align_val_t{kAlign}); });
@@ -81,7 +81,8 @@ QuantizedRows QuantizedRowsBuffer::View(int64_t rows, int64_t k) const {
   const int64_t cells = rows * Blocks(k);
   QuantizedRows view;
   view.q = reinterpret_cast<int8_t*>(memory_.get());
-  view.scales = reinterpret_cast<float*>(memory_.get() + cells * kTileColumns);
+  if (bits_ == ActivationBits::k16) view.low = view.q + cells * kTileColumns;
+  view.scales = reinterpret_cast<float*>(memory_.get() + 2 * cells * kTileColumns);
   view.scaled_sums = view.scales + cells;
   view.sums = reinterpret_cast<int32_t*>(view.scaled_sums + cells);
   view.rows = rows;

@@ -15,7 +15,7 @@ class ThreadPool;
 // Memory for quantised activations of up to max_rows × max_k, allocated once.
 class QuantizedRowsBuffer {
  public:
-  QuantizedRowsBuffer(int64_t max_rows, int64_t max_k);
+  QuantizedRowsBuffer(int64_t max_rows, int64_t max_k, ActivationBits bits);
   // Quantises x into the buffer; valid until the next call.
   QuantizedRows Quantize(ConstRows x, ThreadPool& pool);
   // The same memory seen as rows × k, contents undefined.
@@ -23,6 +23,7 @@ class QuantizedRowsBuffer {
 
  private:
   int64_t max_rows_, max_blocks_;
+  ActivationBits bits_;
   std::shared_ptr<std::byte[]> memory_;
 };
 

@@ -21,7 +21,8 @@ void Run(benchmark::State& state, Kernel kernel, int64_t n, int64_t k) {
   for (int i = 0; i < copies; ++i)
     weights.push_back(Pack(RandomMatrix(kernel.format, n, k, static_cast<unsigned>(i))));
   std::vector<float> x(rows * k, 0.5f), y(rows * n);
-  QuantizedRowsBuffer buffer(rows, k);
+  const ActivationBits bits = state.range(2) == 16 ? ActivationBits::k16 : ActivationBits::k8;
+  QuantizedRowsBuffer buffer(rows, k, bits);
   const QuantizedRows q = buffer.Quantize({x.data(), rows, k}, pool);
   size_t next = 0;
   for (auto _ : state) {
@@ -71,11 +72,8 @@ const bool kRegistered = [] {
       benchmark::RegisterBenchmark(
           (std::string(kernel.name) + "/" + std::to_string(n) + "x" + std::to_string(k)).c_str(),
           [kernel, n, k](benchmark::State& state) { Run(state, kernel, n, k); })
-          ->ArgNames({"rows", "threads"})
-          ->Args({1, 1})
-          ->Args({1, 2})
-          ->Args({128, 1})
-          ->Args({128, 2})
+          ->ArgNames({"rows", "threads", "bits"})
+          ->ArgsProduct({{1, 128}, {1, 2}, {8, 16}})
           ->UseRealTime();
   }
   return true;

@@ -19,9 +19,9 @@ BlockScale ScaleAt(const std::byte* scales, int64_t lane) {
   }
 }
 
-// Σ q · wq over one block; `quants` is the tile.
+// Σ X · wq over the block at place `at`; `quants` is the tile.
 template <Scheme S>
-int32_t BlockDot(const std::byte* quants, int64_t lane, const int8_t* q) {
+int32_t BlockDot(const std::byte* quants, int64_t lane, const QuantizedRows& x, int64_t at) {
   constexpr bool kW4 = S == Scheme::kW4Lpbq32 || S == Scheme::kW4Affine32;
   constexpr int kOffset = S == Scheme::kW4Affine32 ? 0 : kW4 ? 8 : 128;
   int32_t sum = 0;
@@ -29,7 +29,8 @@ int32_t BlockDot(const std::byte* quants, int64_t lane, const int8_t* q) {
     const int64_t group = i / 4;
     const auto byte = static_cast<int>(quants[(kW4 ? group % 4 : group) * 64 + lane * 4 + i % 4]);
     const int stored = !kW4 ? byte : group < 4 ? byte & 15 : byte >> 4;
-    sum += (stored - kOffset) * q[i];
+    const int64_t j = at * kTileColumns + i;
+    sum += (stored - kOffset) * (x.low ? 256 * x.q[j] + x.low[j] : x.q[j]);
   }
   return sum;
 }
@@ -43,8 +44,7 @@ float OneOutput(const MatMulCall& call, int64_t row, int64_t column) {
   float sum = 0;
   for (int64_t b = 0; b < x.blocks; ++b) {
     const int64_t at = first * x.blocks + b * height + row - first;
-    const int32_t dot =
-        BlockDot<S>(strip + b * call.layout.tile_bytes, lane, x.q + at * kTileColumns);
+    const int32_t dot = BlockDot<S>(strip + b * call.layout.tile_bytes, lane, x, at);
     const auto [scale, min] =
         ScaleAt<S>(strip + call.layout.scales + b * call.layout.scale_bytes, lane);
     sum += static_cast<float>(dot) * scale * x.scales[at] + min * x.scaled_sums[at];

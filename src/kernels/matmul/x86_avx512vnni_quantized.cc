@@ -33,38 +33,34 @@ __m512 BlockScales(const std::byte* p) {
 // One panel of activations, advancing block by block.
 template <int R>
 struct Panel {
-  const int8_t* q;
+  const int8_t* q[2];  // the high bytes, and the low ones of 16 bits
   const float* scales;
   const float* scaled_sums;
   const int32_t* sums;
 
   Panel(const QuantizedRows& x, int64_t first_row)
-      : q(x.q + first_row * x.blocks * kTileColumns),
+      : q{x.q + first_row * x.blocks * kTileColumns, x.low + first_row * x.blocks * kTileColumns},
         scales(x.scales + first_row * x.blocks),
         scaled_sums(x.scaled_sums + first_row * x.blocks),
         sums(x.sums + first_row * x.blocks) {}
-  void Next() { q += R * kTileColumns, scales += R, scaled_sums += R, sums += R; }
-  __m512i Columns(int r, int group) const {
+  void Next() {
+    q[0] += R * kTileColumns, q[1] += R * kTileColumns;
+    scales += R, scaled_sums += R, sums += R;
+  }
+  __m512i Columns(int plane, int r, int group) const {
     int32_t four;
-    __builtin_memcpy(&four, q + r * kTileColumns + 4 * group, 4);
+    __builtin_memcpy(&four, q[plane] + r * kTileColumns + 4 * group, 4);
     return _mm512_set1_epi32(four);
   }
 };
 
-// acc[r][t] += this block's part of y.
+// dot[r][t] += one plane of the activations times the block's quants.
 template <Scheme S, int R, int T>
-inline void AddBlock(const Panel<R>& x, const std::byte* quants, const std::byte* scales,
-                     int64_t strip_bytes, __m512 (&acc)[R][T]) {
-  __m512i dot[R][T];
-#pragma GCC unroll 8
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-    for (int t = 0; t < T; ++t)
-      dot[r][t] = Offset(S) ? _mm512_set1_epi32(-Offset(S) * x.sums[r]) : _mm512_setzero_si512();
+inline void AddPlane(const Panel<R>& x, int plane, const std::byte* quants, int64_t strip_bytes,
+                     __m512i (&dot)[R][T]) {
   const __m512i low = _mm512_set1_epi8(15);
-  constexpr int kVectors = HasNibbles(S) ? 4 : 8;
 #pragma GCC unroll 8
-  for (int j = 0; j < kVectors; ++j) {
+  for (int j = 0; j < (HasNibbles(S) ? 4 : 8); ++j) {
     __m512i w[T], high[T];
 #pragma GCC unroll 8
     for (int t = 0; t < T; ++t) {
@@ -74,15 +70,47 @@ inline void AddBlock(const Panel<R>& x, const std::byte* quants, const std::byte
     }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const __m512i a = x.Columns(r, j);
+      const __m512i a = x.Columns(plane, r, j);
 #pragma GCC unroll 8
       for (int t = 0; t < T; ++t) dot[r][t] = _mm512_dpbusd_epi32(dot[r][t], w[t], a);
       if (!HasNibbles(S)) continue;
-      const __m512i b = x.Columns(r, j + 4);
+      const __m512i b = x.Columns(plane, r, j + 4);
 #pragma GCC unroll 8
       for (int t = 0; t < T; ++t) dot[r][t] = _mm512_dpbusd_epi32(dot[r][t], high[t], b);
     }
   }
+}
+
+// dot = Σ X · (wq + offset) - offset · Σ X, in P planes of X.
+template <Scheme S, int R, int T, int P>
+inline void BlockDots(const Panel<R>& x, const std::byte* quants, int64_t strip_bytes,
+                      __m512i (&dot)[R][T]) {
+  constexpr int kFirst = P == 2 ? 0 : -Offset(S);  // starting at the correction costs nothing
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t)
+      dot[r][t] = kFirst ? _mm512_set1_epi32(kFirst * x.sums[r]) : _mm512_setzero_si512();
+  AddPlane<S, R, T>(x, 0, quants, strip_bytes, dot);
+  if constexpr (P == 2) {
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int t = 0; t < T; ++t) {
+        dot[r][t] = _mm512_slli_epi32(dot[r][t], 8);
+        if (Offset(S))
+          dot[r][t] = _mm512_add_epi32(dot[r][t], _mm512_set1_epi32(-Offset(S) * x.sums[r]));
+      }
+    AddPlane<S, R, T>(x, 1, quants, strip_bytes, dot);
+  }
+}
+
+// acc[r][t] += this block's part of y.
+template <Scheme S, int R, int T, int P>
+inline void AddBlock(const Panel<R>& x, const std::byte* quants, const std::byte* scales,
+                     int64_t strip_bytes, __m512 (&acc)[R][T]) {
+  __m512i dot[R][T];
+  BlockDots<S, R, T, P>(x, quants, strip_bytes, dot);
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t) {
     const std::byte* s = scales + t * strip_bytes;
@@ -109,7 +137,7 @@ inline void Store(const MatMulCall& call, int64_t row, int64_t strip, __m512 sum
 }
 
 // R rows of one panel × T strips.
-template <Scheme S, int R, int T>
+template <Scheme S, int R, int T, int P>
 void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
   const StripLayout& layout = call.layout;
   const std::byte* base = call.strips + strip * layout.strip_bytes;
@@ -122,7 +150,7 @@ void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
     for (int t = 0; t < T; ++t) acc[r][t] = _mm512_setzero_ps();
   Panel<R> x(call.x, first_row);
   for (int64_t b = 0; b < layout.blocks; ++b) {
-    AddBlock<S, R, T>(x, quants, scales, layout.strip_bytes, acc);
+    AddBlock<S, R, T, P>(x, quants, scales, layout.strip_bytes, acc);
     x.Next();
     quants += HasNibbles(S) ? 256 : 512;
     scales += layout.scale_bytes;
@@ -139,25 +167,31 @@ void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
   }
 }
 
-template <Scheme S, int T>
+template <Scheme S, int T, int P>
 void Rows1To4(const MatMulCall& call, int64_t first_row, int64_t strip) {
   switch (call.x.rows - first_row) {
-    case 1: return Strips<S, 1, T>(call, first_row, strip);
-    case 2: return Strips<S, 2, T>(call, first_row, strip);
-    case 3: return Strips<S, 3, T>(call, first_row, strip);
-    default: return Strips<S, 4, T>(call, first_row, strip);
+    case 1: return Strips<S, 1, T, P>(call, first_row, strip);
+    case 2: return Strips<S, 2, T, P>(call, first_row, strip);
+    case 3: return Strips<S, 3, T, P>(call, first_row, strip);
+    default: return Strips<S, 4, T, P>(call, first_row, strip);
   }
 }
 
-template <Scheme S>
-void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
+template <Scheme S, int P>
+void Planes(const MatMulCall& call, int64_t first, int64_t end) {
   constexpr int kPair = 2;
   int64_t strip = first;
   for (; strip + kPair <= end; strip += kPair)
     for (int64_t row = 0; row < call.x.rows; row += kPanelRows)
-      Rows1To4<S, kPair>(call, row, strip);
+      Rows1To4<S, kPair, P>(call, row, strip);
   for (; strip < end; ++strip)
-    for (int64_t row = 0; row < call.x.rows; row += kPanelRows) Rows1To4<S, 1>(call, row, strip);
+    for (int64_t row = 0; row < call.x.rows; row += kPanelRows) Rows1To4<S, 1, P>(call, row, strip);
+}
+
+template <Scheme S>
+void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
+  if (call.x.low) return Planes<S, 2>(call, first, end);
+  Planes<S, 1>(call, first, end);
 }
 }  // namespace
 

@@ -1,25 +1,24 @@
 // The packed form of a quantised weight matrix: what packages store and kernels/matmul multiplies.
 //
 // W [n, k] is padded to whole tiles of 16 rows × 32 columns. The 16 rows of one tile row are a
-// strip:
+// strip, which starts at a multiple of 64 bytes:
 //
-//   strip   = quants of all its tiles | block scales of all its tiles, to 64 bytes | channel scales
-//   (16 f32) quants  w8: 8 vectors of 64 bytes; vector j holds columns 4j..4j+3 of rows 0..15, row
-//   by row
-//           w4: 4 vectors of 64 bytes; vector j holds column group j in its low nibbles, group j +
-//           4 in its high ones
-//   stored  q + QOffset(scheme), unsigned, so that one instruction multiplies it with signed
-//   activations:
-//           w8 0..255 = q + 128, w4-lpbq 0..15 = q + 8, w4-affine 0..15 = q
-//   scales  w8-channel  none per block; channel scales
-//           w8-block32  f16 d[16] per tile
-//           w4-lpbq32   u8 s[16] per tile; channel scales
-//           w4-affine32 f16 d[16], f16 m[16] per tile (the float16 of a GGUF file, bit for bit)
+//   quants of all its tiles
+//     w8  8 vectors of 64 bytes; vector j holds columns 4j … 4j+3 of rows 0 … 15, row by row
+//     w4  4 vectors; vector j holds column group j in its low nibbles, group j+4 in its high ones
+//   block scales of all its tiles, padded to 64 bytes
+//     w8-block32   f16 d[16] per tile
+//     w4-lpbq32    u8 s[16] per tile
+//     w4-affine32  f16 d[16], f16 m[16] per tile (those of a GGUF file, bit for bit)
+//   channel scales, f32 [16]: w8-channel and w4-lpbq32 only
 //
-// 4 bytes of one row side by side are what VPDPBUSD, SDOT and VPMADDUBSW consume; a vector lane is
-// an output row, so sums need no horizontal step. Padding: q = 0, scales 0. Strips start at
-// multiples of 64 bytes. float32 scales given to w8-block32 and w4-affine32 are rounded to float16:
-// fit them in float16 first.
+// Quants are stored as q + QOffset(scheme), unsigned, so that one instruction multiplies them with
+// signed activations: w8 q + 128, w4-lpbq q + 8, w4-affine q itself. Four bytes of one row side by
+// side are what VPDPBUSD, SDOT and VPMADDUBSW consume; a vector lane is an output row, so sums need
+// no horizontal step. Padding: q = 0, scales 0.
+//
+// float32 scales given to w8-block32 and w4-affine32 are rounded to float16: fit them in float16
+// first.
 #ifndef HEXLANE_KERNELS_PACK_PACK_H_
 #define HEXLANE_KERNELS_PACK_PACK_H_
 

@@ -23,6 +23,9 @@ class Program {
   const std::vector<int64_t>& buffers() const { return tape_.buffers; }
   int input() const { return tape_.input; }
   int output() const { return tape_.output; }
+  ActivationBits activation_bits() const {
+    return tape_.activation_bits == 8 ? ActivationBits::k8 : ActivationBits::k16;
+  }
   // Whether `output` is written by the last step alone and read by none: it may lie in the caller's
   // memory.
   bool output_is_result_only() const { return output_is_result_only_; }

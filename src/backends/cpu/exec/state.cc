@@ -18,7 +18,7 @@ double Estimate(const Program& program, StateSize size, const ThreadPool& pool) 
   for (const int64_t columns : program.buffers()) bytes += 4 * rows * static_cast<double>(columns);
   for (const Needs::Cache& cache : program.needs().caches)
     bytes += 4 * context * static_cast<double>(cache.kv_heads * cache.head_dim);
-  bytes += 2 * rows * (static_cast<double>(program.needs().widest) + 32);
+  bytes += 3 * rows * (static_cast<double>(program.needs().widest) + 32);
   return bytes + AttendPieces(pool) * kQueryTile * 4 * context;
 }
 
@@ -32,7 +32,8 @@ CpuState::CpuState(const Program& program, StateSize size, ThreadPool& pool)
     : program_(program),
       size_(size),
       pool_(pool),
-      quantized_(size.rows, std::max<int64_t>(1, program.needs().widest)) {
+      quantized_(size.rows, std::max<int64_t>(1, program.needs().widest),
+                 program.activation_bits()) {
   frame_.buffers.resize(program.buffers().size());
   frame_.caches.resize(program.needs().caches.size());
   frame_.tables.resize(program.needs().tables.size());

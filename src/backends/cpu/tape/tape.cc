@@ -168,6 +168,7 @@ Json ToJson(const Tape& tape) {
           {"buffers", tape.buffers},
           {"input", tape.input},
           {"output", tape.output},
+          {"activation_bits", tape.activation_bits},
           {"steps", std::move(steps)}};
 }
 
@@ -184,6 +185,10 @@ Result<Tape> TapeFromJson(const Json& json, std::string_view where) {
     return Corrupt("no such buffer").At("{}: input or output", where).Want("below {}", count);
   tape.input = static_cast<int>(input);
   tape.output = static_cast<int>(output);
+  const int64_t bits = TRY(JsonField<int64_t>(json, "activation_bits", where));
+  if (bits != 8 && bits != 16)
+    return Corrupt("activation_bits").At("{}", where).Want("8 or 16").Got("{}", bits);
+  tape.activation_bits = static_cast<int>(bits);
   const Json* steps = TRY(JsonArray(json, "steps", where));
   if (steps->empty() || steps->size() > kMaxSteps)
     return Corrupt("impossible number of steps").At("{}", where).Got("{}", steps->size());

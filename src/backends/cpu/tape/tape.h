@@ -2,7 +2,7 @@
 // numbered buffers of [rows, columns] float32; weights go by their names in the package. The same
 // tape serves every stage, since the CPU attends over the real length.
 //
-//   {"version": 1, "buffers": [576, 576, 1536], "input": 0, "output": 2,
+//   {"version": 1, "buffers": [576, 576, 1536], "input": 0, "output": 2, "activation_bits": 16,
 //    "steps": [{"op": "rms_norm", "name": "layers.0.attn_norm", "in": [0], "out": 1,
 //               "weights": ["layers.0.attn_norm.weight"], "eps": 1e-05}, …]}
 #ifndef HEXLANE_BACKENDS_CPU_TAPE_TAPE_H_
@@ -49,6 +49,9 @@ struct Tape {
   std::vector<int64_t> buffers;  // columns of each
   int input = -1;  // buffer that the run's input rows are put into; -1: the input is ids
   int output = 0;  // buffer that holds the result
+  // Linear with packed weights rounds its input to so many bits per value, with a scale per row
+  // and 32 columns: 16 is as good as exact, 8 is faster where many rows run at once.
+  int activation_bits = 16;
   std::vector<TapeStep> steps;
 };
 

@@ -41,6 +41,7 @@ TEST(Tape, SurvivesJson) {
 // Each changes one thing that the reader must notice.
 TEST(Tape, RefusesWhatItCannotRun) {
   const std::pair<const char*, Json> patches[] = {{"/version", 2},
+                                                  {"/activation_bits", 4},
                                                   {"/buffers", Json::array()},
                                                   {"/buffers/0", 0},
                                                   {"/buffers/0", 1 << 30},
