@@ -1,0 +1,269 @@
+// Checkpoint → package: quantise unit by unit, compile for the CPU and every SoC, write, hash, rename into place.
+#include <algorithm>
+#include <chrono>
+
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "compiler/fingerprint.h"
+#include "compiler/quantise.h"
+#include "compiler/source.h"
+#include "compiler/variant.h"
+#include "hexlane/compiler.h"
+#include "quant/calibrate.h"
+#include "quant/calibration_text.h"
+#include "runtime/tokenizer/tokenizer.h"
+
+namespace hexlane {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kCalibrationWindow = 256;  // tokens
+
+// Shares of the whole that the steps take, for the progress bar.
+constexpr double kQuantiseShare = 0.3;
+
+Result<void> CheckOptions(const ConvertOptions& options) {
+  if (options.output.empty()) return Usage("no output folder").Remedy("Give one with -o");
+  if (options.prefill_rows < 1 || options.context <= options.prefill_rows) {
+    return Usage("a context of {} cannot hold {} prefill rows", options.context, options.prefill_rows)
+        .Want("1 ≤ prefill rows < context");
+  }
+  if (options.calibration_tokens < 1)
+    return Usage("{} calibration tokens", options.calibration_tokens).Want("at least 1");
+  return {};
+}
+
+Result<std::vector<const Target*>> FindTargets(const std::vector<std::string>& names) {
+  std::vector<const Target*> targets;
+  for (const std::string& name : names) {
+    const Target* target = TRY(FindTarget(name));
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+  }
+  return targets;
+}
+
+class Converter {
+ public:
+  explicit Converter(const ConvertOptions& options)
+      : options_(options), pool_(options.threads > 0 ? options.threads : DefaultThreads()) {}
+
+  Result<ConvertReport> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    TRY(CheckOptions(options_));
+    targets_ = TRY(FindTargets(options_.socs));
+    decoder_ = TRY(OpenCheckpoint(options_.model));
+    TRY(ChooseScheme());
+    TRY(CheckContext());
+    fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
+    if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
+    TRY(CheckSupport());
+    TRY(Convert());
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report_.peak_rss_bytes = std::max(PeakRssBytes(), RssBytes() + child_peak_);
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> ChooseScheme() {
+    quant_.scheme = options_.scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint())
+                                            : TRY(FindQuantScheme(options_.scheme));
+    quant_.kv_bits = options_.kv_bits;
+    TRY(CheckQuantOptions(quant_, nullptr));
+    for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
+    report_.scheme = quant_.scheme->name;
+    return {};
+  }
+
+  Result<void> CheckContext() {
+    if (options_.context <= decoder_->config().max_context) return {};
+    return InvalidInput("a context of {} is longer than the model was trained for", options_.context)
+        .Want("at most {}", decoder_->config().max_context);
+  }
+
+  // Every node that an SoC cannot run, before any work: those units will run on the CPU.
+  Result<void> CheckSupport() {
+    const UnitSource shapes{decoder_->unit_count(), [this](int unit) {
+                              return decoder_->Build(unit, WeightData::kShapesOnly);
+                            }};
+    for (const Target* target : targets_) {
+      const Partition partition = TRY(PartitionUnits(shapes, "qnn", target));
+      for (const Refusal& refusal : partition.refusals) {
+        report_.warnings.push_back(fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU",
+                                               target->name, refusal.op, refusal.node,
+                                               refusal.reason, refusal.unit));
+      }
+    }
+    return {};
+  }
+
+  Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
+    if (!quant_.scheme->needs_calibration()) return std::vector<std::vector<int32_t>>();
+    const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
+    const auto tokenizer = TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+    std::string text(DefaultCalibrationText());
+    if (!options_.calibration.empty()) text = TRY(ReadTextFile(options_.calibration));
+    const std::vector<int32_t> ids = tokenizer->Encode(text);
+    if (ids.empty()) return InvalidInput("'{}' has no tokens", options_.calibration.string());
+    const size_t windows = static_cast<size_t>(
+        (options_.calibration_tokens + kCalibrationWindow - 1) / kCalibrationWindow);
+    return CalibrationWindows(ids, kCalibrationWindow, windows);
+  }
+
+  Result<void> Convert() {
+    PackageWriter writer = TRY(PackageWriter::Create(options_.output));
+    const QuantiseArgs args{.decoder = decoder_.get(),
+                            .options = quant_,
+                            .windows = TRY(CalibrationTokens()),
+                            .pool = &pool_,
+                            .progress = Scaled(0, kQuantiseShare)};
+    QuantisedModel model = TRY(QuantiseModel(args, writer));
+    report_.parameters = model.parameters;
+    report_.bits_per_weight = model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
+    report_.warnings.insert(report_.warnings.end(), model.warnings.begin(), model.warnings.end());
+    const UnitSource units = UnitsOf(writer, decoder_->unit_count());
+    Manifest manifest = TRY(DescribeModel());
+    TRY(CompileVariants(units, writer, manifest));
+    TRY(AddTexts(writer, model, manifest));
+    TRY(writer.Finish(manifest));
+    return ListFiles();
+  }
+
+  // The part [from, to] of the whole, for a step that counts from 0 to 1.
+  Progress Scaled(double from, double to) const {
+    if (!options_.progress) return {};
+    return [this, from, to](double fraction, std::string_view what) {
+      options_.progress(from + (to - from) * fraction, what);
+    };
+  }
+
+  Result<Manifest> DescribeModel() const {
+    const DecoderConfig& config = decoder_->config();
+    Manifest manifest{.hexlane_version = HEXLANE_VERSION,
+                      .source = fs::absolute(options_.model).string(),
+                      .architecture = std::string(decoder_->architecture().name),
+                      .scheme = std::string(quant_.scheme->name),
+                      .kv_bits = quant_.kv_bits,
+                      .conversion = fingerprint_};
+    manifest.plan.model = {.layers = static_cast<int>(config.layers),
+                           .hidden = static_cast<int>(config.hidden),
+                           .vocab = static_cast<int>(config.vocab),
+                           .kv_heads = static_cast<int>(config.kv_heads),
+                           .head_dim = static_cast<int>(config.head_dim),
+                           .max_context = static_cast<int>(config.max_context),
+                           .eos_ids = config.eos_ids};
+    return manifest;
+  }
+
+  Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer, Manifest& manifest) {
+    VariantArgs args{.units = units,
+                     .stages = {{1, options_.context}, {options_.prefill_rows, options_.context}},
+                     .directory = writer.directory(),
+                     .vendor_library = options_.vendor_library};
+    if (options_.prefill_rows == 1) args.stages.pop_back();
+    args.name = args.backend = args.folder = "cpu";
+    TRY(Compile(args, manifest));
+    const double step = (1 - kQuantiseShare) / static_cast<double>(std::max<size_t>(1, targets_.size()));
+    double from = kQuantiseShare;
+    args.backend = "qnn";
+    for (const Target* target : targets_) {
+      const double middle = options_.emulator ? from + step / 2 : from + step;
+      args.target = target;
+      args.name = target->name, args.folder = "htp", args.share_weights = true;
+      args.progress = Scaled(from, middle);
+      TRY(Compile(args, manifest));
+      if (options_.emulator) {
+        args.name += "-emulator", args.folder = "emulator", args.share_weights = false;
+        args.progress = Scaled(middle, from + step);
+        TRY(Compile(args, manifest));
+      }
+      from += step;
+    }
+    return {};
+  }
+
+  Result<void> Compile(const VariantArgs& args, Manifest& manifest) {
+    TRY(CheckInterrupt());
+    VariantResult result = TRY(CompileVariant(args));
+    child_peak_ = std::max(child_peak_, result.child_peak_rss_bytes);
+    manifest.vendor.merge(result.versions);
+    if (args.folder == "htp") TRY(MeasureBinary(args, result.variant));
+    manifest.plan.variants.push_back(std::move(result.variant));
+    return {};
+  }
+
+  // Bits per weight of the context binaries, over the parameters of the units in them.
+  Result<void> MeasureBinary(const VariantArgs& args, const Variant& variant) {
+    double bytes = 0, parameters = 0;
+    for (const Part& part : variant.parts) {
+      if (part.backend != "qnn") continue;
+      for (const std::string& file : part.files)
+        bytes += static_cast<double>(fs::file_size(args.directory / file));
+      for (int unit = part.first_unit; unit < part.first_unit + part.unit_count; ++unit) {
+        const Graph graph = TRY(args.units.load(unit));
+        for (const Value& value : graph.values())
+          if (value.constant) parameters += static_cast<double>(value.shape.elements());
+      }
+    }
+    if (parameters > 0) report_.htp_bits_per_weight[variant.soc] = 8 * bytes / parameters;
+    return {};
+  }
+
+  Result<void> AddTexts(PackageWriter& writer, const QuantisedModel& model, const Manifest& manifest) {
+    const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
+    TRY(writer.AddText("tokenizer.json", files.tokenizer_json));
+    if (!files.tokenizer_config_json.empty())
+      TRY(writer.AddText("tokenizer_config.json", files.tokenizer_config_json));
+    TRY(writer.AddText("generation_config.json", decoder_->checkpoint().generation_config().dump(1)));
+    Json units = Json::array();
+    for (const UnitReport& unit : model.reports) units.push_back(ToJson(unit));
+    const Json report = {{"scheme", manifest.scheme},
+                         {"parameters", report_.parameters},
+                         {"bits_per_weight", report_.bits_per_weight},
+                         {"htp_bits_per_weight", report_.htp_bits_per_weight},
+                         {"warnings", report_.warnings},
+                         {"units", units}};
+    return writer.AddText("report.json", report.dump(1, ' ', false, Json::error_handler_t::replace));
+  }
+
+  Result<void> ListFiles() {
+    for (const auto& entry : fs::recursive_directory_iterator(options_.output)) {
+      if (entry.is_regular_file())
+        report_.files.push_back({fs::relative(entry.path(), options_.output).string(), entry.file_size()});
+    }
+    std::sort(report_.files.begin(), report_.files.end(),
+              [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });
+    return {};
+  }
+
+  // The report of an earlier conversion, as the package keeps it.
+  Result<ConvertReport> UpToDate() {
+    report_.up_to_date = true;
+    const std::string text = TRY(ReadTextFile(options_.output / "report.json"));
+    const Json json = TRY(ParseJson(text, "report.json"));
+    report_.parameters = TRY(JsonField<int64_t>(json, "parameters", "report.json"));
+    report_.bits_per_weight = TRY(JsonField<double>(json, "bits_per_weight", "report.json"));
+    for (const Target* target : targets_) {
+      const Json* bits = TRY(JsonObject(json, "htp_bits_per_weight", "report.json"));
+      report_.htp_bits_per_weight[std::string(target->name)] =
+          TRY(JsonFieldOr<double>(*bits, target->name, 0.0, "report.json"));
+    }
+    report_.peak_rss_bytes = PeakRssBytes();
+    TRY(ListFiles());
+    return std::move(report_);
+  }
+
+  const ConvertOptions& options_;
+  ThreadPool pool_;
+  std::vector<const Target*> targets_;
+  std::shared_ptr<const Decoder> decoder_;
+  QuantOptions quant_;
+  Json fingerprint_;
+  ConvertReport report_;
+  size_t child_peak_ = 0;
+};
+
+}  // namespace
+
+Result<ConvertReport> Convert(const ConvertOptions& options) { return Converter(options).Run(); }
+
+}  // namespace hexlane

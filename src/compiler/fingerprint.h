@@ -1,0 +1,22 @@
+// Whether a package was made from the same inputs, options and version: then there is nothing to convert.
+#ifndef HEXLANE_COMPILER_FINGERPRINT_H_
+#define HEXLANE_COMPILER_FINGERPRINT_H_
+
+#include "base/json.h"
+#include "formats/checkpoint.h"
+#include "hexlane/compiler.h"
+#include "quant/schemes.h"
+
+namespace hexlane {
+
+// Everything the package's content depends on: version, options, size and modification time of every input file,
+// SHA-256 of the calibration text.
+Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
+                           const Checkpoint& checkpoint);
+
+// Whether `directory` is an undamaged package with this fingerprint.
+bool IsUpToDate(const std::filesystem::path& directory, const Json& fingerprint);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_COMPILER_FINGERPRINT_H_

@@ -1,0 +1,40 @@
+// Checkpoint to quantised units: build, calibrate, quantise and write one unit after the other.
+#ifndef HEXLANE_COMPILER_QUANTISE_H_
+#define HEXLANE_COMPILER_QUANTISE_H_
+
+#include <string>
+#include <vector>
+
+#include "backends/emitter.h"
+#include "base/thread_pool.h"
+#include "models/decoder.h"
+#include "package/package.h"
+#include "quant/report.h"
+#include "quant/schemes.h"
+
+namespace hexlane {
+
+struct QuantiseArgs {
+  const Decoder* decoder = nullptr;
+  QuantOptions options;
+  std::vector<std::vector<int32_t>> windows;  // calibration tokens; unused where the scheme needs none
+  ThreadPool* pool = nullptr;
+  Progress progress;  // may be empty
+};
+
+struct QuantisedModel {
+  std::vector<UnitReport> reports;
+  std::vector<std::string> warnings;
+  int64_t parameters = 0;  // tied weights once
+  double bits = 0;         // of all of them as stored
+};
+
+// Weights and the units' graphs go to `writer`, whose weights are sealed afterwards.
+Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer);
+
+// Units as just written, read back through the mapped weights. `writer` must outlive the source.
+UnitSource UnitsOf(const PackageWriter& writer, int count);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_COMPILER_QUANTISE_H_

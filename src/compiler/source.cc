@@ -1,0 +1,58 @@
+#include "compiler/source.h"
+
+#include "ir/text.h"
+
+namespace hexlane {
+namespace fs = std::filesystem;
+
+bool IsPackage(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / "manifest.json", ignored);
+}
+
+Result<std::shared_ptr<const Package>> OpenPackage(const fs::path& path) {
+  if (!IsPackage(path)) {
+    return NotFound("'{}' is not a Hexlane package", path.string())
+        .Want("a folder with a manifest.json")
+        .Remedy("Make one with: hexlane convert MODEL -o {}", path.string());
+  }
+  return Package::Open(path, {});
+}
+
+Result<std::shared_ptr<const Decoder>> OpenCheckpoint(const fs::path& path) {
+  return Decoder::Open(std::shared_ptr<const Checkpoint>(TRY(Checkpoint::Open(path))));
+}
+
+std::string UnitFile(int unit) { return fmt::format("units/{}.hxir", unit); }
+
+UnitSource UnitsOf(std::shared_ptr<const Package> package) {
+  const int count = package->plan().model.layers + 2;
+  const auto load = [package = std::move(package)](int unit) -> Result<Graph> {
+    const std::string text = TRY(package->ReadText(UnitFile(unit)));
+    Graph graph = TRY(Parse(text, (package->directory() / UnitFile(unit)).string(),
+                            [&](std::string_view name) { return package->Weight(name); }));
+    TRY(Verify(graph, GraphStage::kQuantised));
+    return graph;
+  };
+  return {count, load};
+}
+
+UnitSource UnitsOf(std::shared_ptr<const Decoder> decoder) {
+  const int count = decoder->unit_count();
+  return {count, [decoder = std::move(decoder)](int unit) { return decoder->Build(unit); }};
+}
+
+Result<TokenizerFiles> ReadTokenizerFiles(const fs::path& path) {
+  const auto optional_text = [](const fs::path& file) {
+    return fs::exists(file) ? ReadTextFile(file) : Result<std::string>("");
+  };
+  if (path.filename() == "tokenizer.json" || IsPackage(path)) {
+    const fs::path folder = IsPackage(path) ? path : path.parent_path();
+    return TokenizerFiles{TRY(ReadTextFile(folder / "tokenizer.json")),
+                          TRY(optional_text(folder / "tokenizer_config.json"))};
+  }
+  const std::unique_ptr<Checkpoint> checkpoint = TRY(Checkpoint::Open(path));
+  return checkpoint->tokenizer_files();
+}
+
+}  // namespace hexlane

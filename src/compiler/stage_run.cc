@@ -1,0 +1,186 @@
+#include "compiler/stage_run.h"
+
+#include <stdlib.h>
+
+#include "compiler/variant.h"
+#include "hexlane/engine.h"
+#include "interp/decoder_run.h"
+
+namespace hexlane {
+namespace fs = std::filesystem;
+
+std::string UnitValueName(int unit, int unit_count) {
+  return unit == unit_count - 1 ? "logits" : UnitOutputName(unit);
+}
+
+StageRunner::StageRunner(const ModelSource& source)
+    : source_(source), pool_(source.threads > 0 ? source.threads : DefaultThreads()) {}
+
+StageRunner::~StageRunner() {
+  std::error_code ignored;
+  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
+}
+
+Result<std::unique_ptr<StageRunner>> StageRunner::Open(const ModelSource& source) {
+  std::unique_ptr<StageRunner> runner(new StageRunner(source));
+  if (IsPackage(source.path)) runner->package_ = TRY(OpenPackage(source.path));
+  else runner->decoder_ = TRY(OpenCheckpoint(source.path));
+  return runner;
+}
+
+int StageRunner::unit_count() const {
+  return package_ ? package_->plan().model.layers + 2 : decoder_->unit_count();
+}
+
+int StageRunner::vocab() const {
+  return package_ ? package_->plan().model.vocab : static_cast<int>(decoder_->config().vocab);
+}
+
+Result<std::shared_ptr<const Decoder>> StageRunner::decoder() {
+  if (decoder_) return decoder_;
+  const fs::path path = source_.checkpoint.empty() ? fs::path(package_->manifest().source) : source_.checkpoint;
+  Result<std::shared_ptr<const Decoder>> opened = OpenCheckpoint(path);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    error.what = fmt::format("the float stage needs the checkpoint: {}", error.what);
+    error.remedy = "Name the checkpoint that the package was made from with --checkpoint";
+    return Failure(std::move(error));
+  }
+  decoder_ = *opened;
+  if (decoder_->unit_count() != unit_count() || decoder_->config().vocab != vocab()) {
+    return InvalidInput("'{}' is not the checkpoint of this package", path.string())
+        .Want("{} layers, vocabulary {}", unit_count() - 2, vocab())
+        .Got("{} layers, vocabulary {}", decoder_->config().layers, decoder_->config().vocab);
+  }
+  return decoder_;
+}
+
+Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids) {
+  const UnitSource units = stage == Stage::kFloat ? UnitsOf(TRY(decoder())) : UnitsOf(package_);
+  DecoderRun run({std::vector<int32_t>(ids.begin(), ids.end())});
+  UnitValues values(static_cast<size_t>(units.count));
+  for (int i = 0; i < units.count; ++i) {
+    const Graph unit = TRY(units.load(i));
+    const auto keep = [&](size_t, std::vector<float> output) -> Result<void> {
+      values[static_cast<size_t>(i)] = std::move(output);
+      return {};
+    };
+    const bool last = i == units.count - 1;
+    TRY(run.Advance(unit, {.fake_quantise = stage == Stage::kQuant, .pool = &pool_}, {},
+                    last ? keep : DecoderRun::Sink()));
+    if (!last) values[static_cast<size_t>(i)].assign(run.hidden(0).begin(), run.hidden(0).end());
+  }
+  return values;
+}
+
+Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::string& backend,
+                                          std::span<const int32_t> ids) {
+  const EngineOptions options{.backend = backend,
+                              .threads = source_.threads,
+                              .vendor_library = source_.vendor_library};
+  const auto engine = TRY(Engine::Open(package, options));
+  const auto session = TRY(engine->NewSession());
+  UnitValues values(static_cast<size_t>(unit_count()));
+  const auto place = [&](std::string_view name, int64_t first, std::span<const float> rows) {
+    for (int unit = 0; unit < unit_count() - 1; ++unit) {
+      if (name != UnitOutputName(unit)) continue;
+      std::vector<float>& kept = values[static_cast<size_t>(unit)];
+      kept.resize(ids.size() * static_cast<size_t>(engine->info().hidden));
+      const size_t begin = static_cast<size_t>(first) * static_cast<size_t>(engine->info().hidden);
+      std::copy(rows.begin(), rows.end(), kept.begin() + static_cast<ptrdiff_t>(begin));
+    }
+  };
+  std::vector<float>& logits = values.back();
+  TRY(session->Evaluate(
+      ids,
+      [&](int64_t, std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); },
+      {.on_value = place}));
+  return values;
+}
+
+Result<fs::path> StageRunner::VerificationPackage(Probe* probe) {
+  if (temporary_.empty()) {
+    std::string name = (fs::temp_directory_path() / "hexlane-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      return Io("cannot make a folder in '{}'", fs::temp_directory_path().string());
+    temporary_ = name;
+  }
+  const fs::path directory = temporary_ / "package";
+  if (has_verification_package_ && probe == nullptr) return directory;
+  const Plan& plan = package_->plan();
+  const Variant* compiled = nullptr;
+  for (const Variant& variant : plan.variants)
+    if (!variant.soc.empty() && (source_.soc.empty() || source_.soc == variant.soc)) {
+      compiled = &variant;
+      break;
+    }
+  if (compiled == nullptr) {
+    return InvalidInput("the package has no {} variant", source_.soc.empty() ? "HTP" : source_.soc)
+        .At("{}", package_->directory().string())
+        .Remedy("Convert with --soc");
+  }
+  PackageWriter writer = TRY(PackageWriter::Create(directory));
+  const UnitSource units = UnitsOf(package_);
+  const Graph embedding = TRY(units.load(0));
+  for (const Value& value : embedding.values())
+    if (value.constant) TRY(writer.AddWeight(value.name, value.constant->view()));
+  TRY(writer.SealWeights());
+  VariantArgs args{.units = units,
+                   .name = "verification",
+                   .backend = "qnn",
+                   .target = TRY(FindTarget(compiled->soc)),
+                   .stages = {compiled->stages.back()},
+                   .directory = writer.directory(),
+                   .folder = "htp",
+                   .share_weights = false,
+                   .vendor_library = source_.vendor_library,
+                   .progress = source_.progress,
+                   .all_logits = true,
+                   .probe = probe};
+  for (int unit = 0; unit < unit_count() - 1; ++unit) args.taps.push_back(UnitOutputName(unit));
+  VariantResult result = TRY(CompileVariant(args));
+  Manifest manifest = package_->manifest();
+  manifest.plan.variants = {std::move(result.variant)};
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json", "generation_config.json"})
+    if (package_->Has(file)) TRY(writer.AddText(file, TRY(package_->ReadText(file))));
+  TRY(writer.Finish(manifest));
+  has_verification_package_ = true;
+  return directory;
+}
+
+Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_t> ids) {
+  const UnitSource units = UnitsOf(package_);
+  const Graph embedding = TRY(units.load(0));
+  DecoderRun embed({std::vector<int32_t>(ids.begin(), ids.end())});
+  TRY(embed.Advance(embedding, {.fake_quantise = true, .pool = &pool_}));
+  Probe probe{.rows = static_cast<int>(ids.size())};
+  probe.ids.assign(ids.begin(), ids.end());
+  probe.input.assign(embed.hidden(0).begin(), embed.hidden(0).end());
+  const fs::path package = TRY(VerificationPackage(&probe));
+  EmulatorRun run;
+  run.in_memory.resize(static_cast<size_t>(unit_count()));
+  run.in_memory[0] = probe.input;
+  for (int unit = 1; unit < unit_count(); ++unit) {
+    const auto it = probe.outputs.find(UnitValueName(unit, unit_count()));
+    if (it != probe.outputs.end()) run.in_memory[static_cast<size_t>(unit)] = std::move(it->second);
+  }
+  run.reloaded = TRY(RunEngine(package, "verification", ids));
+  return run;
+}
+
+Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids) {
+  if (stage != Stage::kFloat && !package_) {
+    return Usage("stage '{}' needs a package", StageName(stage))
+        .Got("{}", source_.path.string())
+        .Remedy("Make one with: hexlane convert");
+  }
+  switch (stage) {
+    case Stage::kFloat:
+    case Stage::kQuant: return RunInterpreter(stage, ids);
+    case Stage::kCpu: return RunEngine(package_->directory(), "cpu", ids);
+    case Stage::kHtp: break;
+  }
+  return RunEngine(TRY(VerificationPackage(nullptr)), "verification", ids);
+}
+
+}  // namespace hexlane

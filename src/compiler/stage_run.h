@@ -1,0 +1,64 @@
+// Runs the same tokens through one stage (float, quant, htp, cpu) and keeps what every unit gives.
+#ifndef HEXLANE_COMPILER_STAGE_RUN_H_
+#define HEXLANE_COMPILER_STAGE_RUN_H_
+
+#include <memory>
+#include <vector>
+
+#include "compiler/source.h"
+#include "hexlane/compiler.h"
+
+namespace hexlane {
+
+// Of all positions: [unit][rows × dim]; the last unit's are the logits [rows × vocab].
+using UnitValues = std::vector<std::vector<float>>;
+
+// What the stages of one package run on; opened once and shared by verify, eval and dump.
+class StageRunner {
+ public:
+  // kInvalidInput where the stages asked for need a package and the source is a checkpoint.
+  static Result<std::unique_ptr<StageRunner>> Open(const ModelSource& source);
+  ~StageRunner();
+
+  int unit_count() const;
+  int vocab() const;
+  // The package; null when the source is a checkpoint.
+  const Package* package() const { return package_.get(); }
+  // kInvalidInput without a checkpoint, saying how to name one.
+  Result<std::shared_ptr<const Decoder>> decoder();
+  ThreadPool& pool() { return pool_; }
+
+  Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids);
+
+  // The QNN graph run in memory before it was written, and the same read back from its file: must be equal.
+  struct EmulatorRun {
+    UnitValues in_memory;
+    UnitValues reloaded;
+  };
+  Result<EmulatorRun> RunEmulator(std::span<const int32_t> ids);
+
+  // A package whose QNN graphs give every unit's output and all logits, for the emulator; made once, in a temporary
+  // folder that goes with the runner. `probe` may be null.
+  Result<std::filesystem::path> VerificationPackage(Probe* probe);
+
+ private:
+  explicit StageRunner(const ModelSource& source);
+  UnitSource Units(Stage stage);
+  Result<UnitValues> RunInterpreter(Stage stage, std::span<const int32_t> ids);
+  Result<UnitValues> RunEngine(const std::filesystem::path& package, const std::string& backend,
+                               std::span<const int32_t> ids);
+
+  ModelSource source_;
+  ThreadPool pool_;
+  std::shared_ptr<const Package> package_;
+  std::shared_ptr<const Decoder> decoder_;
+  std::filesystem::path temporary_;  // removed with the runner; empty until used
+  bool has_verification_package_ = false;
+};
+
+// Name under which stage outputs are reported: UnitOutputName, and "logits" for the head.
+std::string UnitValueName(int unit, int unit_count);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_COMPILER_STAGE_RUN_H_
