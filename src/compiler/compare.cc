@@ -51,14 +51,16 @@ int32_t ArgMax(std::span<const float> values) {
   return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-double Top1Agreement(std::span<const float> logits, std::span<const float> reference, int64_t vocab) {
+double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
+                     int64_t vocab) {
   CHECK(logits.size() == reference.size());
   const auto width = static_cast<size_t>(vocab);
   const size_t rows = logits.size() / width;
   if (rows == 0) return 1;
   size_t same = 0;
   for (size_t row = 0; row < rows; ++row) {
-    same += ArgMax(logits.subspan(row * width, width)) == ArgMax(reference.subspan(row * width, width));
+    same +=
+        ArgMax(logits.subspan(row * width, width)) == ArgMax(reference.subspan(row * width, width));
   }
   return static_cast<double>(same) / static_cast<double>(rows);
 }

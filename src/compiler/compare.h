@@ -8,11 +8,15 @@
 namespace hexlane {
 
 // Spans of one size. NaN anywhere makes the result NaN, which fails every threshold.
-double Cosine(std::span<const float> values, std::span<const float> reference);       // 1 when both are all zero
-double MaxRelativeError(std::span<const float> values, std::span<const float> reference);  // over the reference's range
-double SnrDb(std::span<const float> values, std::span<const float> reference);        // 10 log10(Σr² / Σ(v-r)²); 999 when equal
+double Cosine(std::span<const float> values,
+              std::span<const float> reference);  // 1 when both are all zero
+double MaxRelativeError(std::span<const float> values,
+                        std::span<const float> reference);  // over the reference's range
+double SnrDb(std::span<const float> values,
+             std::span<const float> reference);  // 10 log10(Σr² / Σ(v-r)²); 999 when equal
 // Share of rows [rows, vocab] whose largest entry is at the same place.
-double Top1Agreement(std::span<const float> logits, std::span<const float> reference, int64_t vocab);
+double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
+                     int64_t vocab);
 
 int32_t ArgMax(std::span<const float> values);  // the first of equals
 // -log softmax(logits)[id], in double.

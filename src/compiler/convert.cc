@@ -1,4 +1,5 @@
-// Checkpoint → package: quantise unit by unit, compile for the CPU and every SoC, write, hash, rename into place.
+// Checkpoint → package: quantise unit by unit, compile for the CPU and every SoC, write, hash,
+// rename into place.
 #include <algorithm>
 #include <chrono>
 
@@ -25,7 +26,8 @@ constexpr double kQuantiseShare = 0.3;
 Result<void> CheckOptions(const ConvertOptions& options) {
   if (options.output.empty()) return Usage("no output folder").Remedy("Give one with -o");
   if (options.prefill_rows < 1 || options.context <= options.prefill_rows) {
-    return Usage("a context of {} cannot hold {} prefill rows", options.context, options.prefill_rows)
+    return Usage("a context of {} cannot hold {} prefill rows", options.context,
+                 options.prefill_rows)
         .Want("1 ≤ prefill rows < context");
   }
   if (options.calibration_tokens < 1)
@@ -37,7 +39,8 @@ Result<std::vector<const Target*>> FindTargets(const std::vector<std::string>& n
   std::vector<const Target*> targets;
   for (const std::string& name : names) {
     const Target* target = TRY(FindTarget(name));
-    if (std::find(targets.begin(), targets.end(), target) == targets.end()) targets.push_back(target);
+    if (std::find(targets.begin(), targets.end(), target) == targets.end())
+      targets.push_back(target);
   }
   return targets;
 }
@@ -58,7 +61,8 @@ class Converter {
     if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
     TRY(CheckSupport());
     TRY(Convert());
-    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report_.peak_rss_bytes = std::max(PeakRssBytes(), RssBytes() + child_peak_);
     return std::move(report_);
   }
@@ -76,7 +80,8 @@ class Converter {
 
   Result<void> CheckContext() {
     if (options_.context <= decoder_->config().max_context) return {};
-    return InvalidInput("a context of {} is longer than the model was trained for", options_.context)
+    return InvalidInput("a context of {} is longer than the model was trained for",
+                        options_.context)
         .Want("at most {}", decoder_->config().max_context);
   }
 
@@ -88,9 +93,9 @@ class Converter {
     for (const Target* target : targets_) {
       const Partition partition = TRY(PartitionUnits(shapes, "qnn", target));
       for (const Refusal& refusal : partition.refusals) {
-        report_.warnings.push_back(fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU",
-                                               target->name, refusal.op, refusal.node,
-                                               refusal.reason, refusal.unit));
+        report_.warnings.push_back(
+            fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU", target->name,
+                        refusal.op, refusal.node, refusal.reason, refusal.unit));
       }
     }
     return {};
@@ -99,7 +104,8 @@ class Converter {
   Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
     if (!quant_.scheme->needs_calibration()) return std::vector<std::vector<int32_t>>();
     const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
-    const auto tokenizer = TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+    const auto tokenizer =
+        TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
     std::string text(DefaultCalibrationText());
     if (!options_.calibration.empty()) text = TRY(ReadTextFile(options_.calibration));
     const std::vector<int32_t> ids = tokenizer->Encode(text);
@@ -118,7 +124,8 @@ class Converter {
                             .progress = Scaled(0, kQuantiseShare)};
     QuantisedModel model = TRY(QuantiseModel(args, writer));
     report_.parameters = model.parameters;
-    report_.bits_per_weight = model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
+    report_.bits_per_weight =
+        model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
     report_.warnings.insert(report_.warnings.end(), model.warnings.begin(), model.warnings.end());
     const UnitSource units = UnitsOf(writer, decoder_->unit_count());
     Manifest manifest = TRY(DescribeModel());
@@ -154,7 +161,8 @@ class Converter {
     return manifest;
   }
 
-  Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer, Manifest& manifest) {
+  Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer,
+                               Manifest& manifest) {
     VariantArgs args{.units = units,
                      .stages = {{1, options_.context}, {options_.prefill_rows, options_.context}},
                      .directory = writer.directory(),
@@ -162,7 +170,8 @@ class Converter {
     if (options_.prefill_rows == 1) args.stages.pop_back();
     args.name = args.backend = args.folder = "cpu";
     TRY(Compile(args, manifest));
-    const double step = (1 - kQuantiseShare) / static_cast<double>(std::max<size_t>(1, targets_.size()));
+    const double step =
+        (1 - kQuantiseShare) / static_cast<double>(std::max<size_t>(1, targets_.size()));
     double from = kQuantiseShare;
     args.backend = "qnn";
     for (const Target* target : targets_) {
@@ -208,12 +217,14 @@ class Converter {
     return {};
   }
 
-  Result<void> AddTexts(PackageWriter& writer, const QuantisedModel& model, const Manifest& manifest) {
+  Result<void> AddTexts(PackageWriter& writer, const QuantisedModel& model,
+                        const Manifest& manifest) {
     const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
     TRY(writer.AddText("tokenizer.json", files.tokenizer_json));
     if (!files.tokenizer_config_json.empty())
       TRY(writer.AddText("tokenizer_config.json", files.tokenizer_config_json));
-    TRY(writer.AddText("generation_config.json", decoder_->checkpoint().generation_config().dump(1)));
+    TRY(writer.AddText("generation_config.json",
+                       decoder_->checkpoint().generation_config().dump(1)));
     Json units = Json::array();
     for (const UnitReport& unit : model.reports) units.push_back(ToJson(unit));
     const Json report = {{"scheme", manifest.scheme},
@@ -222,13 +233,15 @@ class Converter {
                          {"htp_bits_per_weight", report_.htp_bits_per_weight},
                          {"warnings", report_.warnings},
                          {"units", units}};
-    return writer.AddText("report.json", report.dump(1, ' ', false, Json::error_handler_t::replace));
+    return writer.AddText("report.json",
+                          report.dump(1, ' ', false, Json::error_handler_t::replace));
   }
 
   Result<void> ListFiles() {
     for (const auto& entry : fs::recursive_directory_iterator(options_.output)) {
       if (entry.is_regular_file())
-        report_.files.push_back({fs::relative(entry.path(), options_.output).string(), entry.file_size()});
+        report_.files.push_back(
+            {fs::relative(entry.path(), options_.output).string(), entry.file_size()});
     }
     std::sort(report_.files.begin(), report_.files.end(),
               [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });

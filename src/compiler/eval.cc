@@ -1,5 +1,6 @@
-// Perplexity as llama.cpp's perplexity tool counts it, so that figures compare: windows of n tokens, each from an
-// empty cache, the second half of each scored; where the tokenizer adds a BOS it replaces each window's first token.
+// Perplexity as llama.cpp's perplexity tool counts it, so that figures compare: windows of n
+// tokens, each from an empty cache, the second half of each scored; where the tokenizer adds a BOS
+// it replaces each window's first token.
 #include <chrono>
 #include <cmath>
 
@@ -18,12 +19,14 @@ using Windows = std::vector<std::vector<int32_t>>;
 Result<Windows> ReadWindows(const EvalOptions& options) {
   if (options.window < 4) return Usage("a window of {} tokens", options.window).Want("at least 4");
   const TokenizerFiles files = TRY(ReadTokenizerFiles(options.source.path));
-  const auto tokenizer = TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+  const auto tokenizer =
+      TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
   const std::vector<int32_t> ids = tokenizer->Encode(TRY(ReadTextFile(options.text)));
   const auto width = static_cast<size_t>(options.window);
   Windows windows;
   for (size_t begin = 0; begin + width <= ids.size(); begin += width) {
-    if (options.max_windows > 0 && windows.size() == static_cast<size_t>(options.max_windows)) break;
+    if (options.max_windows > 0 && windows.size() == static_cast<size_t>(options.max_windows))
+      break;
     windows.emplace_back(ids.begin() + static_cast<ptrdiff_t>(begin),
                          ids.begin() + static_cast<ptrdiff_t>(begin + width));
     if (!tokenizer->prefix_ids().empty()) windows.back()[0] = tokenizer->prefix_ids()[0];
@@ -90,16 +93,17 @@ class Evaluator {
       Report(static_cast<double>(i) / units.count, fmt::format("unit {}/{}", i + 1, units.count));
       const Graph unit = TRY(units.load(i));
       TRY(run.Advance(unit,
-                      {.fake_quantise = options_.stage == Stage::kQuant, .pool = &runner_.pool()}, {},
-                      i == units.count - 1 ? take : DecoderRun::Sink()));
+                      {.fake_quantise = options_.stage == Stage::kQuant, .pool = &runner_.pool()},
+                      {}, i == units.count - 1 ? take : DecoderRun::Sink()));
     }
     return score;
   }
 
   Result<Score> RunEngine(const std::filesystem::path& package, const std::string& backend) {
-    const auto engine = TRY(Engine::Open(package, {.backend = backend,
-                                                   .threads = options_.source.threads,
-                                                   .vendor_library = options_.source.vendor_library}));
+    const auto engine =
+        TRY(Engine::Open(package, {.backend = backend,
+                                   .threads = options_.source.threads,
+                                   .vendor_library = options_.source.vendor_library}));
     const auto session = TRY(engine->NewSession());
     Score score;
     for (size_t i = 0; i < windows_.size(); ++i) {

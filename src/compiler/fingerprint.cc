@@ -15,7 +15,8 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
     const auto time = fs::last_write_time(real, error);
     const auto size = fs::file_size(real, error);
     if (error) return Io("cannot read '{}': {}", file.string(), error.message());
-    inputs.push_back({{"path", real.string()}, {"bytes", size}, {"modified", time.time_since_epoch().count()}});
+    inputs.push_back(
+        {{"path", real.string()}, {"bytes", size}, {"modified", time.time_since_epoch().count()}});
   }
   Json json = {{"version", HEXLANE_VERSION},
                {"inputs", inputs},

@@ -1,4 +1,5 @@
-// Whether a package was made from the same inputs, options and version: then there is nothing to convert.
+// Whether a package was made from the same inputs, options and version: then there is nothing to
+// convert.
 #ifndef HEXLANE_COMPILER_FINGERPRINT_H_
 #define HEXLANE_COMPILER_FINGERPRINT_H_
 
@@ -9,8 +10,8 @@
 
 namespace hexlane {
 
-// Everything the package's content depends on: version, options, size and modification time of every input file,
-// SHA-256 of the calibration text.
+// Everything the package's content depends on: version, options, size and modification time of
+// every input file, SHA-256 of the calibration text.
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint);
 

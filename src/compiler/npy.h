@@ -1,4 +1,5 @@
-// NumPy's .npy format, version 1.0: a dictionary in text, then the elements. numpy.lib.format documents it.
+// NumPy's .npy format, version 1.0: a dictionary in text, then the elements. numpy.lib.format
+// documents it.
 #ifndef HEXLANE_COMPILER_NPY_H_
 #define HEXLANE_COMPILER_NPY_H_
 

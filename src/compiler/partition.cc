@@ -35,8 +35,10 @@ Result<Partition> PartitionUnits(const UnitSource& units, std::string_view backe
     const Graph unit = TRY(units.load(i));
     const bool there = !IsLookup(unit) && Accepts(*emitter, unit, target, partition.refusals);
     const std::string_view chosen = there ? backend : "cpu";
-    if (!partition.runs.empty() && partition.runs.back().backend == chosen) ++partition.runs.back().count;
-    else partition.runs.push_back({std::string(chosen), i, 1});
+    if (!partition.runs.empty() && partition.runs.back().backend == chosen)
+      ++partition.runs.back().count;
+    else
+      partition.runs.push_back({std::string(chosen), i, 1});
   }
   return partition;
 }

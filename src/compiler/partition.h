@@ -27,8 +27,9 @@ struct Partition {
   std::vector<Refusal> refusals;  // every node that `backend` cannot run, of all units at once
 };
 
-// Units go to `backend` where it takes each of their nodes, to the CPU otherwise. An embedding is a table lookup: it
-// stays on the CPU, which keeps a second copy of the largest matrix out of the NPU's binary.
+// Units go to `backend` where it takes each of their nodes, to the CPU otherwise. An embedding is a
+// table lookup: it stays on the CPU, which keeps a second copy of the largest matrix out of the
+// NPU's binary.
 Result<Partition> PartitionUnits(const UnitSource& units, std::string_view backend,
                                  const Target* target);
 

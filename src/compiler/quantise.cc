@@ -15,7 +15,8 @@ namespace {
 void WarnOfStuckValues(const UnitReport& report, std::vector<std::string>& warnings) {
   for (const ValueReport& value : report.values) {
     if (value.seen && value.seen->constant)
-      warnings.push_back(fmt::format("{} is {} for every calibration token", value.name, value.seen->min));
+      warnings.push_back(
+          fmt::format("{} is {} for every calibration token", value.name, value.seen->min));
   }
 }
 
@@ -29,7 +30,8 @@ class Quantiser {
     for (int unit = 0; unit < count; ++unit) {
       TRY(CheckInterrupt());
       if (args_.progress)
-        args_.progress(static_cast<double>(unit) / count, fmt::format("quantise unit {}/{}", unit + 1, count));
+        args_.progress(static_cast<double>(unit) / count,
+                       fmt::format("quantise unit {}/{}", unit + 1, count));
       TRY(Unit(unit, unit == count - 1));
     }
     TRY(writer_.SealWeights());
@@ -43,8 +45,7 @@ class Quantiser {
     Graph graph = TRY(args_.decoder->Build(unit));
     if (args_.options.scheme->needs_calibration()) TRY(calibrator_.Advance(graph, is_last));
     UnitReport report = TRY(QuantizeUnit(
-        graph,
-        {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool}));
+        graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool}));
     TRY(Verify(graph, GraphStage::kQuantised));
     for (const Value& value : graph.values()) {
       if (!value.constant) continue;

@@ -17,7 +17,8 @@ namespace hexlane {
 struct QuantiseArgs {
   const Decoder* decoder = nullptr;
   QuantOptions options;
-  std::vector<std::vector<int32_t>> windows;  // calibration tokens; unused where the scheme needs none
+  std::vector<std::vector<int32_t>>
+      windows;  // calibration tokens; unused where the scheme needs none
   ThreadPool* pool = nullptr;
   Progress progress;  // may be empty
 };

@@ -23,8 +23,10 @@ StageRunner::~StageRunner() {
 
 Result<std::unique_ptr<StageRunner>> StageRunner::Open(const ModelSource& source) {
   std::unique_ptr<StageRunner> runner(new StageRunner(source));
-  if (IsPackage(source.path)) runner->package_ = TRY(OpenPackage(source.path));
-  else runner->decoder_ = TRY(OpenCheckpoint(source.path));
+  if (IsPackage(source.path))
+    runner->package_ = TRY(OpenPackage(source.path));
+  else
+    runner->decoder_ = TRY(OpenCheckpoint(source.path));
   return runner;
 }
 
@@ -38,7 +40,8 @@ int StageRunner::vocab() const {
 
 Result<std::shared_ptr<const Decoder>> StageRunner::decoder() {
   if (decoder_) return decoder_;
-  const fs::path path = source_.checkpoint.empty() ? fs::path(package_->manifest().source) : source_.checkpoint;
+  const fs::path path =
+      source_.checkpoint.empty() ? fs::path(package_->manifest().source) : source_.checkpoint;
   Result<std::shared_ptr<const Decoder>> opened = OpenCheckpoint(path);
   if (!opened) {
     Error error = std::move(opened).error();
@@ -75,9 +78,8 @@ Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int3
 
 Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::string& backend,
                                           std::span<const int32_t> ids) {
-  const EngineOptions options{.backend = backend,
-                              .threads = source_.threads,
-                              .vendor_library = source_.vendor_library};
+  const EngineOptions options{
+      .backend = backend, .threads = source_.threads, .vendor_library = source_.vendor_library};
   const auto engine = TRY(Engine::Open(package, options));
   const auto session = TRY(engine->NewSession());
   UnitValues values(static_cast<size_t>(unit_count()));
@@ -91,10 +93,11 @@ Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::st
     }
   };
   std::vector<float>& logits = values.back();
-  TRY(session->Evaluate(
-      ids,
-      [&](int64_t, std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); },
-      {.on_value = place}));
+  TRY(session->Evaluate(ids,
+                        [&](int64_t, std::span<const float> row) {
+                          logits.insert(logits.end(), row.begin(), row.end());
+                        },
+                        {.on_value = place}));
   return values;
 }
 

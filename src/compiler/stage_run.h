@@ -30,15 +30,16 @@ class StageRunner {
 
   Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids);
 
-  // The QNN graph run in memory before it was written, and the same read back from its file: must be equal.
+  // The QNN graph run in memory before it was written, and the same read back from its file: must
+  // be equal.
   struct EmulatorRun {
     UnitValues in_memory;
     UnitValues reloaded;
   };
   Result<EmulatorRun> RunEmulator(std::span<const int32_t> ids);
 
-  // A package whose QNN graphs give every unit's output and all logits, for the emulator; made once, in a temporary
-  // folder that goes with the runner. `probe` may be null.
+  // A package whose QNN graphs give every unit's output and all logits, for the emulator; made
+  // once, in a temporary folder that goes with the runner. `probe` may be null.
   Result<std::filesystem::path> VerificationPackage(Probe* probe);
 
  private:

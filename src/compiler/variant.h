@@ -1,4 +1,5 @@
-// Compiles a model's quantised units for one way of running: partition, emit each part, describe it.
+// Compiles a model's quantised units for one way of running: partition, emit each part, describe
+// it.
 #ifndef HEXLANE_COMPILER_VARIANT_H_
 #define HEXLANE_COMPILER_VARIANT_H_
 
@@ -22,7 +23,8 @@ struct VariantArgs {
   bool share_weights = true;
   std::string vendor_library;
   Progress progress;
-  // Verification: values to add as outputs, logits of all rows, and a run of the graph before it is written.
+  // Verification: values to add as outputs, logits of all rows, and a run of the graph before it is
+  // written.
   std::vector<std::string> taps;
   bool all_logits = false;
   Probe* probe = nullptr;  // given to the first part on `backend`

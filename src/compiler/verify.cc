@@ -1,5 +1,5 @@
-// Two verdicts kept apart. Faithful: does what we built (QNN graph, its binary, the CPU package) compute what the
-// quantised model means? Loss: how far is the quantised model from the float one?
+// Two verdicts kept apart. Faithful: does what we built (QNN graph, its binary, the CPU package)
+// compute what the quantised model means? Loss: how far is the quantised model from the float one?
 #include <algorithm>
 
 #include "compiler/compare.h"
@@ -11,11 +11,14 @@ namespace hexlane {
 namespace {
 
 constexpr std::string_view kText =
-    "The sun had just risen over the harbour when the first boats came in. Anna counted 14 of them and wrote the "
-    "number in her book. \"Why do you do that every day?\" asked her brother. She smiled: because one day, she said, "
+    "The sun had just risen over the harbour when the first boats came in. Anna counted 14 of them "
+    "and wrote the "
+    "number in her book. \"Why do you do that every day?\" asked her brother. She smiled: because "
+    "one day, she said, "
     "somebody will want to know how many fish the sea gave us in the year 1923.";
 constexpr std::string_view kQuestion = "What is the capital of France? Answer in one sentence.";
-// A first different token is still agreement where the reference itself can hardly tell the two apart.
+// A first different token is still agreement where the reference itself can hardly tell the two
+// apart.
 constexpr double kTieMargin = 0.1;
 
 std::string ChatMessages(std::string_view question) {
@@ -24,13 +27,16 @@ std::string ChatMessages(std::string_view question) {
 
 class Verifier {
  public:
-  Verifier(const VerifyOptions& options, StageRunner& runner) : options_(options), runner_(runner) {}
+  Verifier(const VerifyOptions& options, StageRunner& runner)
+      : options_(options), runner_(runner) {}
 
   Result<VerifyReport> Run() {
     const std::vector<int32_t> ids = TRY(Tokens());
     report_.tokens = static_cast<int>(ids.size());
-    const UnitValues reference = TRY(Step(0.0, "float", [&] { return runner_.Run(Stage::kFloat, ids); }));
-    const UnitValues quant = TRY(Step(0.1, "quant", [&] { return runner_.Run(Stage::kQuant, ids); }));
+    const UnitValues reference =
+        TRY(Step(0.0, "float", [&] { return runner_.Run(Stage::kFloat, ids); }));
+    const UnitValues quant =
+        TRY(Step(0.1, "quant", [&] { return runner_.Run(Stage::kQuant, ids); }));
     Compare("quant", quant, "float", reference);
     if (HasHtp()) {
       const auto emulator = TRY(Step(0.2, "htp", [&] { return runner_.RunEmulator(ids); }));
@@ -53,18 +59,22 @@ class Verifier {
 
   bool HasHtp() const {
     const auto& variants = runner_.package()->plan().variants;
-    return std::any_of(variants.begin(), variants.end(), [](const Variant& v) { return !v.soc.empty(); });
+    return std::any_of(variants.begin(), variants.end(),
+                       [](const Variant& v) { return !v.soc.empty(); });
   }
 
   Result<std::vector<int32_t>> Tokens() const {
     const TokenizerFiles files = TRY(ReadTokenizerFiles(options_.source.path));
-    const auto tokenizer = TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+    const auto tokenizer =
+        TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
     std::vector<int32_t> ids = tokenizer->Encode(options_.text.empty() ? kText : options_.text);
     int limit = options_.max_tokens;
     for (const Variant& variant : runner_.package()->plan().variants)
-      for (const StageShape& stage : variant.stages) limit = std::min(limit, std::max(stage.rows, variant.stages.back().rows));
+      for (const StageShape& stage : variant.stages)
+        limit = std::min(limit, std::max(stage.rows, variant.stages.back().rows));
     if (static_cast<int>(ids.size()) > limit) ids.resize(static_cast<size_t>(limit));
-    if (ids.size() < 2) return InvalidInput("the text has {} tokens", ids.size()).Want("at least 2");
+    if (ids.size() < 2)
+      return InvalidInput("the text has {} tokens", ids.size()).Want("at least 2");
     return ids;
   }
 
@@ -108,23 +118,26 @@ class Verifier {
     for (const Variant& variant : runner_.package()->plan().variants)
       if (variant.name.ends_with("-emulator")) engines.push_back({"htp", variant.name});
     for (const auto& [stage, variant] : engines) {
-      const auto result = TRY(Step(0.8, fmt::format("{} tokens on {}", options_.greedy_tokens, variant),
-                                   [&] { return Greedy(stage, variant); }));
+      const auto result =
+          TRY(Step(0.8, fmt::format("{} tokens on {}", options_.greedy_tokens, variant),
+                   [&] { return Greedy(stage, variant); }));
       report_.greedy.push_back(result);
     }
     return {};
   }
 
   Result<GreedyComparison> Greedy(const std::string& stage, const std::string& variant) {
-    const auto engine = TRY(Engine::Open(options_.source.path,
-                                         {.backend = variant,
-                                          .threads = options_.source.threads,
-                                          .check_files = false,
-                                          .vendor_library = options_.source.vendor_library}));
-    const std::string_view question = options_.greedy_prompt.empty() ? kQuestion : options_.greedy_prompt;
+    const auto engine =
+        TRY(Engine::Open(options_.source.path, {.backend = variant,
+                                                .threads = options_.source.threads,
+                                                .check_files = false,
+                                                .vendor_library = options_.source.vendor_library}));
+    const std::string_view question =
+        options_.greedy_prompt.empty() ? kQuestion : options_.greedy_prompt;
     const auto rendered = engine->RenderChat(ChatMessages(question));
     const std::string prompt = rendered ? *rendered : std::string(question);
-    std::vector<int32_t> ids = TRY(engine->Encode(prompt, {.add_special_tokens = !rendered.has_value()}));
+    std::vector<int32_t> ids =
+        TRY(engine->Encode(prompt, {.add_special_tokens = !rendered.has_value()}));
     const auto session = TRY(engine->NewSession());
     GenerateOptions generate;
     generate.max_tokens = options_.greedy_tokens;
@@ -140,8 +153,8 @@ class Verifier {
       const int32_t best = ArgMax(row);
       if (best == generated.tokens[i]) continue;
       comparison.first_difference = static_cast<int>(i);
-      comparison.margin = double{row[static_cast<size_t>(best)]} -
-                          row[static_cast<size_t>(generated.tokens[i])];
+      comparison.margin =
+          double{row[static_cast<size_t>(best)]} - row[static_cast<size_t>(generated.tokens[i])];
       comparison.agrees = comparison.margin <= kTieMargin;
     }
     return comparison;

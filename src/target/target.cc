@@ -27,7 +27,7 @@ Result<const Target*> FindTarget(std::string_view name) {
     if (SameIgnoringCase(target.name, name)) return &target;
     known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", target.name, target.market_name);
   }
-  return Unsupported("unknown SoC '{}'", name).Want("one of {}", known);
+  return Usage("unknown SoC '{}'", name).Want("one of {}", known);
 }
 
 }  // namespace hexlane

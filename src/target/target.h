@@ -23,7 +23,7 @@ struct Target {
 };
 
 std::span<const Target> AllTargets();
-// kUnsupported lists the known names.
+// kUsage lists the known names.
 Result<const Target*> FindTarget(std::string_view name);
 
 }  // namespace hexlane

@@ -17,7 +17,7 @@ TEST(Targets, AreFoundWhateverTheCase) {
 TEST(Targets, UnknownNamesListTheKnownOnes) {
   const Result<const Target*> target = FindTarget("SM9999");
   ASSERT_FALSE(target);
-  EXPECT_EQ(target.error().code, Code::kUnsupported);
+  EXPECT_EQ(target.error().code, Code::kUsage);
   EXPECT_THAT(target.error().want, testing::HasSubstr("SM8650 (Snapdragon 8 Gen 3)"));
 }
 

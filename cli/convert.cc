@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include "verb.h"
+
+namespace hexlane::cli {
+namespace {
+
+void Print(const ConvertReport& report, const std::string& output) {
+  if (report.up_to_date)
+    fmt::print("{} is up to date ({})\n", output, report.scheme);
+  else
+    fmt::print("{}: {} in {:.1f} s, peak memory {:.0f} MiB\n", output, report.scheme,
+               report.seconds, static_cast<double>(report.peak_rss_bytes) / (1 << 20));
+  fmt::print("{:.1f} M parameters, {:.2f} bits per weight\n",
+             static_cast<double>(report.parameters) / 1e6, report.bits_per_weight);
+  for (const auto& [soc, bits] : report.htp_bits_per_weight)
+    fmt::print("{} context binary: {:.2f} bits per weight in it\n", soc, bits);
+  for (const PackageFile& file : report.files)
+    if (file.bytes >= 1 << 20)
+      fmt::print("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
+  for (const std::string& warning : report.warnings) fmt::print("warning: {}\n", warning);
+}
+
+Json ToJson(const ConvertReport& report) {
+  Json files = Json::array();
+  for (const PackageFile& file : report.files)
+    files.push_back({{"path", file.path}, {"bytes", file.bytes}});
+  return {{"seconds", report.seconds},
+          {"peak_rss_bytes", report.peak_rss_bytes},
+          {"files", files},
+          {"scheme", report.scheme},
+          {"parameters", report.parameters},
+          {"bits_per_weight", report.bits_per_weight},
+          {"htp_bits_per_weight", report.htp_bits_per_weight},
+          {"up_to_date", report.up_to_date},
+          {"warnings", report.warnings}};
+}
+
+}  // namespace
+
+std::shared_ptr<Verb> AddConvert(CLI::App& app) {
+  auto verb =
+      AddVerb(app, "convert",
+              "make a package from a checkpoint: quantise, compile for the NPU and the CPU");
+  auto options = std::make_shared<ConvertOptions>();
+  verb->app->add_option("MODEL", options->model, "Hugging Face folder or .gguf file")->required();
+  verb->app->add_option("-o,--output", options->output,
+                        "package folder (default: MODEL's name with .hexlane)");
+  verb->app->add_option("--quant", options->scheme,
+                        "f16, w8a16, w4a16 or w4-exact (default: what suits the checkpoint)");
+  verb->app
+      ->add_option("--soc", options->socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
+      ->delimiter(',');
+  verb->app->add_option("--context", options->context, "positions of the cache")
+      ->capture_default_str();
+  verb->app->add_option("--prefill-rows", options->prefill_rows, "prompt tokens processed at once")
+      ->capture_default_str();
+  verb->app->add_option("--kv", options->kv_bits, "bits of cached keys and values: 8 or 16")
+      ->capture_default_str();
+  verb->app->add_option("--calibration", options->calibration,
+                        "text to calibrate activations on (default: built in)");
+  verb->app->add_option("--calibration-tokens", options->calibration_tokens, "")
+      ->capture_default_str();
+  verb->app->add_flag("--emulator", options->emulator,
+                      "also binaries that the x86_64 emulator of the NPU can load");
+  verb->app->add_flag("--force", options->force, "convert even when the package is up to date");
+  verb->action = [options, common = verb->common]() -> Result<bool> {
+    if (options->output.empty()) {
+      const std::filesystem::path name =
+          options->model.has_filename() ? options->model : options->model.parent_path();
+      options->output = name.stem().string() + ".hexlane";
+    }
+    options->threads = common->threads;
+    options->vendor_library = common->qnn;
+    options->progress = ProgressBar(*common);
+    const ConvertReport report = TRY(Convert(*options));
+    EndProgress();
+    if (common->json)
+      PrintJson(ToJson(report));
+    else
+      Print(report, options->output.string());
+    return true;
+  };
+  return verb;
+}
+
+}  // namespace hexlane::cli

@@ -1,0 +1,24 @@
+// Options of verbs that generate text, and how their results are shown.
+#ifndef HEXLANE_CLI_GENERATE_OPTIONS_H_
+#define HEXLANE_CLI_GENERATE_OPTIONS_H_
+
+#include "verb.h"
+
+namespace hexlane::cli {
+
+struct GenerateSetup {
+  std::string package;
+  EngineOptions engine;
+  GenerateOptions generate;
+  std::string system;  // system message of a chat
+};
+
+void AddGenerateOptions(CLI::App& app, GenerateSetup& setup);
+Result<std::shared_ptr<Engine>> OpenEngine(GenerateSetup& setup, const Common& common);
+
+Json ToJson(const GenerateStats& stats);
+void PrintStats(const EngineInfo& info, const GenerateStats& stats);  // to stderr
+
+}  // namespace hexlane::cli
+
+#endif  // HEXLANE_CLI_GENERATE_OPTIONS_H_

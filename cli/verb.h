@@ -1,0 +1,60 @@
+// The verbs of the command line. Each file adds one to the application; what it returns becomes the
+// exit code.
+#ifndef HEXLANE_CLI_VERB_H_
+#define HEXLANE_CLI_VERB_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "hexlane/compiler.h"
+#include "hexlane/engine.h"
+
+namespace hexlane::cli {
+
+using Json = nlohmann::ordered_json;
+
+// What a verb does once its options are parsed. true: good; false: a check failed (exit code 1).
+using Action = std::function<Result<bool>()>;
+
+// Options that every verb has.
+struct Common {
+  bool json = false;  // machine-readable result on stdout, nothing else
+  std::string qnn;    // libQnnHtp.so, or its folder
+  int threads = 0;
+};
+
+// A verb's place in the application: `app` gets its options, `action` what it does.
+struct Verb {
+  CLI::App* app = nullptr;
+  Common* common = nullptr;
+  Action action;
+};
+
+// Adds the verb `name` with the common options.
+std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std::string& summary);
+
+// Every AddX makes one verb; main lists them.
+std::shared_ptr<Verb> AddConvert(CLI::App& app);
+std::shared_ptr<Verb> AddRun(CLI::App& app);
+std::shared_ptr<Verb> AddChat(CLI::App& app);
+std::shared_ptr<Verb> AddVerify(CLI::App& app);
+std::shared_ptr<Verb> AddEval(CLI::App& app);
+std::shared_ptr<Verb> AddDump(CLI::App& app);
+std::shared_ptr<Verb> AddTokenize(CLI::App& app);
+std::shared_ptr<Verb> AddInspect(CLI::App& app);
+std::shared_ptr<Verb> AddDoctor(CLI::App& app);
+std::shared_ptr<Verb> AddBench(CLI::App& app);
+
+// Prints JSON on one line (documents for scripts) and flushes.
+void PrintJson(const Json& json);
+
+// A progress bar on stderr; empty when stderr is no terminal or --json is given.
+ProgressCallback ProgressBar(const Common& common);
+// Ends the bar's line.
+void EndProgress();
+
+}  // namespace hexlane::cli
+
+#endif  // HEXLANE_CLI_VERB_H_
