@@ -92,7 +92,7 @@ Result<Json> Once(const TextTokenizer& tokenizer, const TokenizeSetup& setup) {
   if (setup.chat.empty()) {
     text = TRY(TextOf(setup));
   } else {
-    text = TRY(tokenizer.RenderChat(setup.chat, ""));
+    text = TRY(tokenizer.RenderChat(setup.chat, R"({"add_generation_prompt": true})"));
   }
   const bool special = setup.chat.empty() && !setup.no_special;
   Json json = {{"ids", tokenizer.Encode(text, special, !setup.plain)}, {"text", text}};

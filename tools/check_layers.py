@@ -36,12 +36,12 @@ LAYERS = {
                           "backends/backends.def"],
     "backends/*/emit": ["base", "op", "target", "package", "kernels", "ir", "quant", "models", "passes",
                         "backends/emitter*", "backends/*"],
-    "compiler": ["base", "op", "target", "package", "kernels", "ir", "interp", "formats", "quant", "models",
-                 "passes", "backends/emitter*", "backends/*/emit"],
     "backends/executor*": ["base", "op", "kernels", "package", "backends/backends.def"],
     "backends/conformance": ["base", "package", "backends/executor*"],
     "backends/*/exec": ["base", "op", "kernels", "package", "backends/executor*", "backends/conformance", "backends/*"],
     "runtime": ["base", "package", "kernels", "backends/executor*"],
+    "compiler": ["base", "op", "target", "package", "kernels", "ir", "interp", "formats", "quant", "models",
+                 "passes", "backends/emitter*", "backends/executor*", "backends/*", "backends/*/emit", "runtime"],
 }
 # Public headers may use only each other; these folders may use only public headers and themselves.
 PUBLIC_ONLY = ["cli", "android", "bench"]
