@@ -8,6 +8,7 @@ namespace hexlane {
 
 // Largest resident set of this process so far (VmHWM of /proc/self/status); 0 where unknown.
 size_t PeakRssBytes();
+size_t RssBytes();  // resident now (VmRSS)
 
 }  // namespace hexlane
 

@@ -63,7 +63,7 @@ class Converter {
     TRY(Convert());
     report_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    report_.peak_rss_bytes = std::max(PeakRssBytes(), RssBytes() + child_peak_);
+    report_.peak_rss_bytes = std::max(PeakRssBytes(), rss_with_child_);
     return std::move(report_);
   }
 
@@ -193,7 +193,7 @@ class Converter {
   Result<void> Compile(const VariantArgs& args, Manifest& manifest) {
     TRY(CheckInterrupt());
     VariantResult result = TRY(CompileVariant(args));
-    child_peak_ = std::max(child_peak_, result.child_peak_rss_bytes);
+    rss_with_child_ = std::max(rss_with_child_, RssBytes() + result.child_peak_rss_bytes);
     manifest.vendor.merge(result.versions);
     if (args.folder == "htp") TRY(MeasureBinary(args, result.variant));
     manifest.plan.variants.push_back(std::move(result.variant));
@@ -272,7 +272,7 @@ class Converter {
   QuantOptions quant_;
   Json fingerprint_;
   ConvertReport report_;
-  size_t child_peak_ = 0;
+  size_t rss_with_child_ = 0;  // this process and its largest child at the same time
 };
 
 }  // namespace

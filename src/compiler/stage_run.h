@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "compiler/source.h"
 #include "hexlane/compiler.h"
 
