@@ -11,7 +11,15 @@ namespace {
 
 Json TensorsJson(const std::vector<qnn::TensorInfo>& tensors) {
   Json list = Json::array();
-  for (const qnn::TensorInfo& tensor : tensors) list.push_back(qnn::ToJson(tensor));
+  for (const qnn::TensorInfo& tensor : tensors) {
+    const auto dims = tensor.spec.shape.dims();
+    Json json = {{"name", tensor.name},
+                 {"type", qnn::DataTypeName(tensor.spec.type)},
+                 {"shape", std::vector<int64_t>(dims.begin(), dims.end())}};
+    if (const auto* encoding = std::get_if<qnn::PerTensor>(&tensor.spec.quant))
+      json["encoding"] = {{"scale", encoding->scale}, {"offset", encoding->offset}};
+    list.push_back(std::move(json));
+  }
   return list;
 }
 

@@ -33,17 +33,19 @@ class Verifier {
   Result<VerifyReport> Run() {
     const std::vector<int32_t> ids = TRY(Tokens());
     report_.tokens = static_cast<int>(ids.size());
-    const UnitValues reference =
-        TRY(Step(0.0, "float", [&] { return runner_.Run(Stage::kFloat, ids); }));
-    const UnitValues quant =
-        TRY(Step(0.1, "quant", [&] { return runner_.Run(Stage::kQuant, ids); }));
+    Say(0.0, "float");
+    const UnitValues reference = TRY(runner_.Run(Stage::kFloat, ids));
+    Say(0.1, "quant");
+    const UnitValues quant = TRY(runner_.Run(Stage::kQuant, ids));
     Compare("quant", quant, "float", reference);
     if (HasHtp()) {
-      const auto emulator = TRY(Step(0.2, "htp", [&] { return runner_.RunEmulator(ids); }));
+      Say(0.2, "htp");
+      const StageRunner::EmulatorRun emulator = TRY(runner_.RunEmulator(ids));
       Compare("htp", emulator.in_memory, "quant", quant);
       Compare("htp-binary", emulator.reloaded, "htp", emulator.in_memory);
     }
-    const UnitValues cpu = TRY(Step(0.7, "cpu", [&] { return runner_.Run(Stage::kCpu, ids); }));
+    Say(0.7, "cpu");
+    const UnitValues cpu = TRY(runner_.Run(Stage::kCpu, ids));
     Compare("cpu", cpu, "quant", quant);
     if (options_.greedy_tokens > 0) TRY(CompareGreedy());
     Judge();
@@ -51,10 +53,8 @@ class Verifier {
   }
 
  private:
-  template <typename F>
-  auto Step(double fraction, std::string_view what, F run) {
+  void Say(double fraction, std::string_view what) const {
     if (options_.source.progress) options_.source.progress(fraction, what);
-    return run();
   }
 
   bool HasHtp() const {
@@ -118,9 +118,8 @@ class Verifier {
     for (const Variant& variant : runner_.package()->plan().variants)
       if (variant.name.ends_with("-emulator")) engines.push_back({"htp", variant.name});
     for (const auto& [stage, variant] : engines) {
-      const auto result =
-          TRY(Step(0.8, fmt::format("{} tokens on {}", options_.greedy_tokens, variant),
-                   [&] { return Greedy(stage, variant); }));
+      Say(0.8, fmt::format("{} tokens on {}", options_.greedy_tokens, variant));
+      const GreedyComparison result = TRY(Greedy(stage, variant));
       report_.greedy.push_back(result);
     }
     return {};
