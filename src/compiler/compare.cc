@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "kernels/sample/softmax.h"
 
 namespace hexlane {
 
@@ -47,10 +48,6 @@ double SnrDb(std::span<const float> values, std::span<const float> reference) {
   return signal == 0 ? -kExact : 10 * std::log10(signal / noise);
 }
 
-int32_t ArgMax(std::span<const float> values) {
-  return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
-}
-
 double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
                      int64_t vocab) {
   CHECK(logits.size() == reference.size());
@@ -63,13 +60,6 @@ double Top1Agreement(std::span<const float> logits, std::span<const float> refer
         ArgMax(logits.subspan(row * width, width)) == ArgMax(reference.subspan(row * width, width));
   }
   return static_cast<double>(same) / static_cast<double>(rows);
-}
-
-double NegativeLogLikelihood(std::span<const float> logits, int32_t id) {
-  const double best = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(double{logit} - best);
-  return best + std::log(sum) - double{logits[static_cast<size_t>(id)]};
 }
 
 }  // namespace hexlane

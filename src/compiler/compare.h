@@ -18,9 +18,6 @@ double SnrDb(std::span<const float> values,
 double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
                      int64_t vocab);
 
-int32_t ArgMax(std::span<const float> values);  // the first of equals
-// -log softmax(logits)[id], in double.
-double NegativeLogLikelihood(std::span<const float> logits, int32_t id);
 
 }  // namespace hexlane
 

@@ -44,9 +44,5 @@ TEST(Compare, Top1CountsRowsWithTheSameBest) {
   EXPECT_DOUBLE_EQ(Top1Agreement(values, reference, 2), 0.5);
 }
 
-TEST(Compare, LikelihoodOfEqualLogitsIsUniform) {
-  EXPECT_NEAR(NegativeLogLikelihood(kOnes, 2), std::log(4.0), 1e-12);
-}
-
 }  // namespace
 }  // namespace hexlane

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "base/interrupt.h"
-#include "compiler/compare.h"
 #include "compiler/stage_run.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
+#include "kernels/sample/softmax.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {

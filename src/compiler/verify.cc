@@ -5,6 +5,7 @@
 #include "compiler/compare.h"
 #include "compiler/stage_run.h"
 #include "hexlane/engine.h"
+#include "kernels/sample/softmax.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {
