@@ -41,6 +41,8 @@ Result<void> Bpe::ReadOptions(const Json& model, std::string_view where) {
     return Unsupported("dropout is not supported").At("{}.dropout", where);
   prefix_ = TRY(JsonFieldOr<std::string>(model, "continuing_subword_prefix", "", where));
   suffix_ = TRY(JsonFieldOr<std::string>(model, "end_of_word_suffix", "", where));
+  TRY(CheckAffix(prefix_, fmt::format("{}.continuing_subword_prefix", where)));
+  TRY(CheckAffix(suffix_, fmt::format("{}.end_of_word_suffix", where)));
   fuse_unk_ = TRY(JsonFieldOr<bool>(model, "fuse_unk", false, where));
   byte_fallback_ = TRY(JsonFieldOr<bool>(model, "byte_fallback", false, where));
   ignore_merges_ = TRY(JsonFieldOr<bool>(model, "ignore_merges", false, where));

@@ -28,6 +28,7 @@ class ByteLevelDecoder final : public Decoder {
     steps.push_back(std::make_unique<ByteLevelStep>(mode.streaming));
     mode.joined = true;
   }
+  double MaxGrowth() const override { return 3; }  // a bad byte becomes U+FFFD
 };
 
 class ByteFallbackDecoder final : public Decoder {
@@ -54,6 +55,7 @@ class ReplaceDecoder final : public Decoder {
     if (!pattern_.IsOneCharacter()) WaitForAll(mode, steps);  // a match may span pieces
     steps.push_back(std::make_unique<ReplaceStep>(pattern_, content_));
   }
+  double MaxGrowth() const override { return pattern_.MaxGrowth(content_); }
 
  private:
   Pattern pattern_;
@@ -112,6 +114,11 @@ class SequenceDecoder final : public Decoder {
       : decoders_(std::move(decoders)) {}
   void Start(DecodeMode& mode, Steps& steps) const override {
     for (const auto& decoder : decoders_) decoder->Start(mode, steps);
+  }
+  double MaxGrowth() const override {
+    double growth = 1;
+    for (const auto& decoder : decoders_) growth *= decoder->MaxGrowth();
+    return growth;
   }
 
  private:
@@ -184,7 +191,10 @@ MadeDecoder MakeDecoder(const Json& json, std::string_view where) {
   if (json.is_null()) return std::make_unique<JoinWithSpaces>();
   const std::string type = TRY(JsonField<std::string>(json, "type", where));
   for (const auto& [name, make] : kTypes) {
-    if (type == name) return make(json, where);
+    if (type != name) continue;
+    auto decoder = TRY(make(json, where));
+    TRY(CheckGrowth(decoder->MaxGrowth(), where));
+    return decoder;
   }
   return UnsupportedType("decoder", type, where);
 }

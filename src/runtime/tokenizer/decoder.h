@@ -35,6 +35,7 @@ class Decoder {
   // Appends the steps of one run to `steps`, updating `mode` for those that follow. The steps refer
   // to this decoder.
   virtual void Start(DecodeMode& mode, std::vector<std::unique_ptr<DecodeStep>>& steps) const = 0;
+  virtual double MaxGrowth() const { return 1; }  // of the number of bytes
 };
 
 // A null `json` joins tokens with spaces. kUnsupported naming the type or field that is not

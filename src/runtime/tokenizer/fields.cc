@@ -38,6 +38,20 @@ const Json* OptionalField(const Json& object, std::string_view key) {
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
 
+Result<void> CheckGrowth(double growth, std::string_view where) {
+  if (growth <= kMaxGrowth) return {};
+  return Unsupported("can make a text {:.3g} times longer", growth)
+      .At("{}", where)
+      .Want("at most {} times", kMaxGrowth);
+}
+
+Result<void> CheckAffix(std::string_view affix, std::string_view where) {
+  if (affix.size() <= kMaxAffixBytes) return {};
+  return Unsupported("prefix or suffix of {} bytes", affix.size())
+      .At("{}", where)
+      .Want("at most {}", kMaxAffixBytes);
+}
+
 Failure UnsupportedType(std::string_view kind, std::string_view type, std::string_view where) {
   return Unsupported("{} of type '{}' is not supported", kind, type).At("{}", where);
 }

@@ -26,6 +26,15 @@ Result<int64_t> CountField(const Json& object, std::string_view key, int64_t max
 // object[key] when it is there and not null.
 const Json* OptionalField(const Json& object, std::string_view key);
 
+// Steps state by what factor they can lengthen a text at most. kUnsupported when a chain of them
+// passes kMaxGrowth: no real tokenizer does, and a hostile one must not fill the memory.
+inline constexpr double kMaxGrowth = 10'000;
+Result<void> CheckGrowth(double growth, std::string_view where);
+
+// kUnsupported when an affix (prefix, suffix) read from the file passes kMaxAffixBytes.
+inline constexpr size_t kMaxAffixBytes = 256;
+Result<void> CheckAffix(std::string_view affix, std::string_view where);
+
 // kUnsupported: "<kind> '<type>'" at `where`.
 Failure UnsupportedType(std::string_view kind, std::string_view type, std::string_view where);
 

@@ -21,6 +21,7 @@ class Form final : public Normalizer {
   void Apply(NormalizedText& text) const override {
     text.text = NormalizeUnicode(text.text, form_);
   }
+  double MaxGrowth() const override { return 12; }  // U+FDFA in NFKD: 3 bytes to 33
 
  private:
   NormalForm form_;
@@ -29,6 +30,7 @@ class Form final : public Normalizer {
 class Lowercase final : public Normalizer {
  public:
   void Apply(NormalizedText& text) const override { text.text = ToLower(text.text); }
+  double MaxGrowth() const override { return 2; }
 };
 
 class StripAccents final : public Normalizer {
@@ -87,6 +89,7 @@ class Replace final : public Normalizer {
     }
     text.text = pattern_.ReplaceAll(text.text, content_);
   }
+  double MaxGrowth() const override { return pattern_.MaxGrowth(content_); }
 
  private:
   Pattern pattern_;
@@ -100,6 +103,7 @@ class ByteLevel final : public Normalizer {
     AppendByteLevel(text.text, mapped);
     text.text = std::move(mapped);
   }
+  double MaxGrowth() const override { return 2; }
 };
 
 class Sequence final : public Normalizer {
@@ -107,6 +111,11 @@ class Sequence final : public Normalizer {
   explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
   void Apply(NormalizedText& text) const override {
     for (const auto& step : steps_) step->Apply(text);
+  }
+  double MaxGrowth() const override {
+    double growth = 1;
+    for (const auto& step : steps_) growth *= step->MaxGrowth();
+    return growth;
   }
 
  private:
@@ -128,7 +137,9 @@ MadeNormalizer MakeStrip(const Json& json, std::string_view where) {
 
 MadeNormalizer MakePrepend(const Json& json, std::string_view where) {
   TRY(OnlyFields(json, {"type", "prepend"}, where));
-  return std::make_unique<Prepend>(TRY(JsonField<std::string>(json, "prepend", where)));
+  std::string prefix = TRY(JsonField<std::string>(json, "prepend", where));
+  TRY(CheckAffix(prefix, where));
+  return std::make_unique<Prepend>(std::move(prefix));
 }
 
 MadeNormalizer MakeReplace(const Json& json, std::string_view where) {
@@ -166,7 +177,10 @@ constexpr std::array<std::pair<std::string_view, MadeNormalizer (*)(const Json&,
 MadeNormalizer MakeNormalizer(const Json& json, std::string_view where) {
   const std::string type = TRY(JsonField<std::string>(json, "type", where));
   for (const auto& [name, make] : kTypes) {
-    if (type == name) return make(json, where);
+    if (type != name) continue;
+    auto normalizer = TRY(make(json, where));
+    TRY(CheckGrowth(normalizer->MaxGrowth(), where));
+    return normalizer;
   }
   return UnsupportedType("normalizer", type, where);
 }

@@ -22,6 +22,7 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void Apply(NormalizedText& text) const = 0;
+  virtual double MaxGrowth() const { return 1; }  // of the number of bytes
 };
 
 // kUnsupported naming the type or field that is not handled.

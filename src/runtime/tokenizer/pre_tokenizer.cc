@@ -68,6 +68,8 @@ class ByteLevel final : public PreTokenizer {
                 [](std::string_view word, bool, std::string& out) { AppendByteLevel(word, out); });
   }
 
+  double MaxGrowth() const override { return add_prefix_space_ ? 4 : 2; }
+
  private:
   bool add_prefix_space_;
   std::optional<Regex> regex_;
@@ -149,6 +151,8 @@ class Metaspace final : public PreTokenizer {
     });
   }
 
+  double MaxGrowth() const override { return 2.0 * static_cast<double>(replacement_.size()); }
+
  private:
   MetaspaceOptions options_;
   std::string replacement_;
@@ -159,6 +163,11 @@ class Sequence final : public PreTokenizer {
   explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
   void Apply(Words& words) const override {
     for (const auto& step : steps_) step->Apply(words);
+  }
+  double MaxGrowth() const override {
+    double growth = 1;
+    for (const auto& step : steps_) growth *= step->MaxGrowth();
+    return growth;
   }
 
  private:
@@ -277,7 +286,10 @@ Result<MetaspaceOptions> MetaspaceFromJson(const Json& json, std::string_view wh
 MadePreTokenizer MakePreTokenizer(const Json& json, std::string_view where) {
   const std::string type = TRY(JsonField<std::string>(json, "type", where));
   for (const auto& [name, make] : kTypes) {
-    if (type == name) return make(json, where);
+    if (type != name) continue;
+    auto pre_tokenizer = TRY(make(json, where));
+    TRY(CheckGrowth(pre_tokenizer->MaxGrowth(), where));
+    return pre_tokenizer;
   }
   return UnsupportedType("pre-tokenizer", type, where);
 }

@@ -30,6 +30,7 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void Apply(Words& words) const = 0;
+  virtual double MaxGrowth() const { return 1; }  // of the number of bytes
 };
 
 // kUnsupported naming the type or field that is not handled.

@@ -79,6 +79,12 @@ Result<Regex> Regex::Compile(std::string_view pattern, std::string_view where) {
   return Regex(std::move(compiled.code));
 }
 
+bool Regex::CanMatchEmpty() const {
+  uint32_t can = 1;
+  pcre2_pattern_info(code_.get(), PCRE2_INFO_MATCHEMPTY, &can);
+  return can != 0;
+}
+
 std::vector<Range> Regex::FindAll(std::string_view text) const {
   const MatchContext limits = LimitsFor(text.size());
   const MatchData data(pcre2_match_data_create_from_pattern(code_.get(), nullptr),

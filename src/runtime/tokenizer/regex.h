@@ -31,6 +31,7 @@ class Regex {
   // directly after another match. Work is bounded: where a pattern backtracks beyond reason, the
   // rest of the text has no match.
   std::vector<Range> FindAll(std::string_view text) const;
+  bool CanMatchEmpty() const;
 
  private:
   explicit Regex(std::shared_ptr<pcre2_real_code_8> code) : code_(std::move(code)) {}

@@ -91,6 +91,12 @@ std::string Pattern::ReplaceAll(std::string_view text, std::string_view content)
   return out += text.substr(done);
 }
 
+double Pattern::MaxGrowth(std::string_view content) const {
+  const auto size = static_cast<double>(content.size());
+  if (!regex_) return std::max(1.0, size / static_cast<double>(literal_.size()));
+  return regex_->CanMatchEmpty() ? 1.0 + 2.0 * size : std::max(1.0, size);
+}
+
 bool Pattern::IsOneCharacter() const {
   return !regex_ && !literal_.empty() && DecodeUtf8(literal_, 0).size == literal_.size();
 }

@@ -24,6 +24,8 @@ class Pattern {
   std::vector<Range> FindAll(std::string_view text) const;
   // Every match replaced by `content`, taken literally.
   std::string ReplaceAll(std::string_view text, std::string_view content) const;
+  // By what factor ReplaceAll can lengthen a text (of at least one byte) at most.
+  double MaxGrowth(std::string_view content) const;
   // Whether no match can reach over a character boundary, so that a text may be replaced piece by
   // piece.
   bool IsOneCharacter() const;

@@ -239,6 +239,25 @@ TEST(Errors, NameTheFieldAndTheType) {
   expect("/added_tokens", R"([{"id":1,"content":"<x>"}])", Code::kCorrupt, "added_tokens[0]");
 }
 
+TEST(Errors, ChainsThatExplodeAreRefused) {
+  Json doubling = Json::array();
+  for (int i = 0; i < 60; ++i)
+    doubling.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}});
+  const Json bytes(std::vector<Json>(30, Json{{"type", "ByteLevel"}}));
+  const auto code = [](const char* key, const Json& value) {
+    Json json = Small();
+    json[key] = value;
+    return ErrorOf(json).code;
+  };
+  EXPECT_EQ(code("normalizer", {{"type", "Sequence"}, {"normalizers", doubling}}),
+            Code::kUnsupported);
+  EXPECT_EQ(code("pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", bytes}}),
+            Code::kUnsupported);
+  EXPECT_EQ(code("decoder", {{"type", "Sequence"}, {"decoders", doubling}}), Code::kUnsupported);
+  EXPECT_EQ(code("normalizer", {{"type", "Prepend"}, {"prepend", std::string(9999, 'a')}}),
+            Code::kUnsupported);
+}
+
 TEST(Errors, MalformedTextsAreCorrupt) {
   for (const char* text :
        {"", "{", "[]", "null", "{\"model\":", "{\"model\":{\"type\":\"BPE\"}}", "\xFF"}) {
