@@ -20,48 +20,41 @@ hexlane=build/release/bin/hexlane
 model=.assets/SmolLM2-135M-Instruct.Q4_1.gguf
 soc=SM8650
 
-# fresh FILE: FILE exists and is newer than the program and the model.
-fresh() { [ "$1" -nt "$hexlane" ] && [ "$1" -nt "$model" ]; }
-
-# once FILE COMMAND…: prints what COMMAND said, from FILE when that is fresh. A failed check is shown, not hidden.
-once() {
-  local file=$1 status=0
-  shift
-  if fresh "$file"; then
-    cat "$file"
+# verify SCHEME: prints the comparison, from an earlier run when neither program nor package changed since. A failed
+# check (exit 1) is shown, not hidden; anything worse ends the demo.
+verify() {
+  local scheme=$1 text=build/demo/$1.verify.txt status=0
+  if [ "$text" -nt "$hexlane" ] && [ "$text" -nt "build/demo/$scheme/manifest.json" ]; then
+    cat "$text"
     echo "(from an earlier run)"
-    return 0
+    return
   fi
-  "$@" | tee "$file.tmp" || status=$?
-  [ $status -gt 1 ] || mv "$file.tmp" "$file"
-  return $status
+  "$hexlane" verify "build/demo/$scheme" --greedy 16 --question "$question" | tee "$text.tmp" || status=$?
+  [ $status -le 1 ] || exit $status
+  mv "$text.tmp" "$text"
 }
 
-convert() {
-  local scheme=$1 package=build/demo/$1
-  fresh "$package/manifest.json" ||
-    once "build/demo/$scheme.convert.txt" "$hexlane" convert "$model" --soc $soc --scheme "$scheme" -o "$package"
-  du -sh --apparent-size "$package" | sed 's/^/package: /'
-}
+convert() { "$hexlane" convert "$model" --quant "$1" --soc $soc --emulator -o "build/demo/$1"; }
 
-title "Convert for $soc: w4-exact, the checkpoint's own 4-bit weights"
+ask() { "$hexlane" run build/demo/w4-exact --backend "$1" --chat -p "$question" -n 16 --temperature 0 --stats; }
+
+title "Convert for $soc, w4-exact: the checkpoint's own 4-bit weights"
 convert w4-exact
 
-title "Verify: float, quantised, NPU graph on the emulator, CPU"
-once build/demo/w4-exact.verify.txt "$hexlane" verify build/demo/w4-exact --model "$model"
+title "Verify: float, quantised, NPU graph on the emulator, its binary, CPU"
+verify w4-exact
 
 title "Ask on the CPU: $question"
-"$hexlane" run build/demo/w4-exact --backend cpu -p "$question" --chat --max-tokens 16 --stats
+ask cpu
 
-title "Ask on the emulated NPU (slow: the emulator is for checking, not for speed)"
-"$hexlane" run build/demo/w4-exact --backend htp -p "$question" --chat --max-tokens 16 --stats
+title "Ask on the emulated NPU (the emulator checks values; its speed says nothing about a phone)"
+ask htp
 
-title "The other schemes beside it (w4a16 rounds a second time a checkpoint born in 4-bit blocks: expect a loss)"
+title "The other schemes (w4a16 rounds again what was born in asymmetric 4-bit blocks: expect a loss)"
 for scheme in w8a16 w4a16; do
   convert $scheme
-  once build/demo/$scheme.verify.txt "$hexlane" verify build/demo/$scheme --model "$model" ||
-    echo "verify $scheme: see above"
+  verify $scheme
 done
 
 title "Done"
-echo "Next: $hexlane chat build/demo/w4-exact    $hexlane --help    docs/"
+echo "Next: $hexlane chat build/demo/w4-exact"

@@ -96,7 +96,7 @@ def check_file(file):
         error = include_error(file, found.group(1)) if found else None
         if error:
             yield f"{file}:{number}: {error} ({line.strip()})"
-        code = line.split("//")[0]
+        code = re.sub(r'"[^"]*"', '""', line).split("//")[0]
         if not file.startswith(VENDOR_FOLDER) and VENDOR_NAME.search(code):
             yield f"{file}:{number}: vendor declaration outside {VENDOR_FOLDER} ({line.strip()})"
 
