@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -10,6 +11,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -64,8 +67,9 @@ fs::path TemporaryName(const fs::path& path) {
 // `path` absolute, without links, "." and "..", and without a slash at the end; it need not exist.
 fs::path Resolve(const fs::path& path) {
   std::error_code error;
-  fs::path full = fs::weakly_canonical(path, error);
-  if (error) full = fs::absolute(path, error).lexically_normal();
+  const fs::path absolute = fs::absolute(path, error);
+  fs::path full = fs::weakly_canonical(absolute, error);  // of a relative path it may stay relative
+  if (error) full = absolute.lexically_normal();
   return full.has_filename() ? full : full.parent_path();
 }
 
@@ -206,6 +210,37 @@ int Exchange(const fs::path& staging, const fs::path& target) {
   return ::rename(aside.c_str(), staging.c_str()) ? errno : 0;
 }
 
+// Whether `name` is a TemporaryName of `target` whose process has ended.
+bool IsLeftOver(std::string_view name, const fs::path& target) {
+  const std::string prefix = fmt::format(".{}.", target.filename().string());
+  if (!name.starts_with(prefix) || !name.ends_with(".tmp")) return false;
+  const int process = std::atoi(std::string(name.substr(prefix.size())).c_str());
+  return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+// Whether something was written below `folder` lately: a process of another container, which
+// seems to have ended from here, may be at work.
+bool IsFresh(const fs::path& folder) {
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::minutes(10);
+  std::error_code error;
+  if (fs::last_write_time(folder, error) > limit) return true;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error))
+    if (fs::last_write_time(it->path(), error) > limit) return true;
+  return false;
+}
+
+// Removes what killed processes left of their stagings of `target`.
+void RemoveLeftOvers(const fs::path& target) {
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(target.parent_path(), error), end; !error && it != end;
+       it.increment(error)) {
+    const bool left = IsLeftOver(it->path().filename().string(), target);
+    if (left && it->is_directory(ignored) && !IsFresh(it->path()))
+      fs::remove_all(it->path(), ignored);
+  }
+}
+
 }  // namespace
 
 Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, std::string_view marker) {
@@ -219,6 +254,7 @@ Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, std::str
   std::error_code error;
   if (!fs::create_directory(made.staging, error))
     return SystemFailure("create folder", made.staging, error ? error.value() : EEXIST);
+  RemoveLeftOvers(made.target);
   return directory;
 }
 

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 namespace hexlane {
@@ -146,6 +148,36 @@ TEST_F(FileTest, StagedDirectoryVanishesWithoutCommit) {
     EXPECT_TRUE(fs::exists(moved.path() / "a"));
   }
   EXPECT_THAT(Tree(), IsEmpty());
+}
+
+TEST_F(FileTest, StagedDirectoryRemovesWhatAKilledProcessLeft) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto staged = StagedDirectory::Create(Path("out"));
+    std::_Exit(staged ? 0 : 1);  // no destructor
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(Tree().size(), 1u);
+  const fs::path left = Path(Tree()[0]);
+  Put(".out.x.tmp/file", "somebody's");
+  EXPECT_TRUE(StagedDirectory::Create(Path("out")));
+  EXPECT_TRUE(fs::exists(left)) << "perhaps in use";
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_TRUE(StagedDirectory::Create(Path("out")));
+  EXPECT_THAT(Tree(), ElementsAre(".out.x.tmp", ".out.x.tmp/file"));
+}
+
+TEST_F(FileTest, StagedDirectoryTakesARelativeName) {
+  const fs::path before = fs::current_path();
+  fs::current_path(Path(""));
+  for (const char* name : {"out", "./deep/out/"}) {
+    auto staged = StagedDirectory::Create(name);
+    EXPECT_TRUE(staged && staged->Commit()) << name;
+  }
+  fs::current_path(before);
+  EXPECT_THAT(Tree(), ElementsAre("deep", "deep/out", "out"));
 }
 
 TEST_F(FileTest, StagedDirectoryKeepsAParentThatOthersUse) {

@@ -1,5 +1,7 @@
 #include "base/interrupt.h"
 
+#include <signal.h>
+
 #include <csignal>
 
 namespace hexlane {
@@ -16,8 +18,10 @@ void OnSignal(int signal) {
 }  // namespace
 
 void CatchInterrupts() {
-  std::signal(SIGINT, OnSignal);
-  std::signal(SIGTERM, OnSignal);
+  struct sigaction action{};
+  action.sa_handler = OnSignal;  // no SA_RESTART: waiting for input ends
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 bool Interrupted() { return interrupted != 0; }
