@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kCalibrationWindow = 256;  // tokens
+// Tokens that a fine-tune added without giving them embeddings; more of them are another model's.
+constexpr int kMaxSurplusTokens = 64;
 
 // Shares of the whole that the steps take, for the progress bar.
 constexpr double kQuantiseShare = 0.3;
@@ -59,6 +61,7 @@ class Converter {
     TRY(CheckContext());
     fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
     if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
+    TRY(ReadTokenizer());
     TRY(CheckSupport());
     TRY(Convert());
     report_.seconds =
@@ -101,14 +104,42 @@ class Converter {
     return {};
   }
 
+  // A checkpoint without a tokenizer gives a package that takes token ids only.
+  Result<void> ReadTokenizer() {
+    Result<TokenizerFiles> files = decoder_->checkpoint().tokenizer_files();
+    const bool is_needed = quant_.scheme->needs_calibration();
+    if (!files && files.error().code == Code::kNotFound && !is_needed) {
+      report_.warnings.push_back(files.error().what + ": the package takes token ids only");
+      return {};
+    }
+    if (!files) {
+      Error error = std::move(files).error();
+      if (is_needed) error.what += fmt::format(", and {} calibrates on text", report_.scheme);
+      if (is_needed) error.remedy += ", or convert with --quant f16, which needs no calibration";
+      return Failure(std::move(error));
+    }
+    tokenizer_files_ = *std::move(files);
+    tokenizer_ = TRY(Tokenizer::FromJson(tokenizer_files_.tokenizer_json,
+                                         tokenizer_files_.tokenizer_config_json));
+    const int64_t surplus = tokenizer_->vocab_size() - decoder_->config().vocab;
+    if (surplus <= 0) return {};
+    if (surplus <= kMaxSurplusTokens) {
+      report_.warnings.push_back(
+          fmt::format("the tokenizer has {} tokens that the model does not know", surplus));
+      return {};
+    }
+    return InvalidInput("the tokenizer belongs to another model")
+        .At("{}", decoder_->checkpoint().where())
+        .Want("at most {} tokens, the model's vocabulary", decoder_->config().vocab)
+        .Got("{}", tokenizer_->vocab_size())
+        .Remedy("Take the tokenizer and the weights from the same download");
+  }
+
   Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
     if (!quant_.scheme->needs_calibration()) return std::vector<std::vector<int32_t>>();
-    const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
-    const auto tokenizer =
-        TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
     std::string text(DefaultCalibrationText());
     if (!options_.calibration.empty()) text = TRY(ReadTextFile(options_.calibration));
-    const std::vector<int32_t> ids = tokenizer->Encode(text);
+    const std::vector<int32_t> ids = tokenizer_->Encode(text);
     if (ids.empty()) return InvalidInput("'{}' has no tokens", options_.calibration.string());
     const size_t windows = static_cast<size_t>(
         (options_.calibration_tokens + kCalibrationWindow - 1) / kCalibrationWindow);
@@ -219,10 +250,9 @@ class Converter {
 
   Result<void> AddTexts(PackageWriter& writer, const QuantisedModel& model,
                         const Manifest& manifest) {
-    const TokenizerFiles files = TRY(decoder_->checkpoint().tokenizer_files());
-    TRY(writer.AddText("tokenizer.json", files.tokenizer_json));
-    if (!files.tokenizer_config_json.empty())
-      TRY(writer.AddText("tokenizer_config.json", files.tokenizer_config_json));
+    if (tokenizer_) TRY(writer.AddText("tokenizer.json", tokenizer_files_.tokenizer_json));
+    if (!tokenizer_files_.tokenizer_config_json.empty())
+      TRY(writer.AddText("tokenizer_config.json", tokenizer_files_.tokenizer_config_json));
     TRY(writer.AddText("generation_config.json",
                        decoder_->checkpoint().generation_config().dump(1)));
     Json units = Json::array();
@@ -270,6 +300,8 @@ class Converter {
   std::vector<const Target*> targets_;
   std::shared_ptr<const Decoder> decoder_;
   QuantOptions quant_;
+  TokenizerFiles tokenizer_files_;
+  std::unique_ptr<const Tokenizer> tokenizer_;  // null where the checkpoint has none
   Json fingerprint_;
   ConvertReport report_;
   size_t rss_with_child_ = 0;  // this process and its largest child at the same time

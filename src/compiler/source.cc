@@ -46,9 +46,16 @@ Result<TokenizerFiles> ReadTokenizerFiles(const fs::path& path) {
   const auto optional_text = [](const fs::path& file) {
     return fs::exists(file) ? ReadTextFile(file) : Result<std::string>("");
   };
-  if (path.filename() == "tokenizer.json" || IsPackage(path)) {
-    const fs::path folder = IsPackage(path) ? path : path.parent_path();
-    return TokenizerFiles{TRY(ReadTextFile(folder / "tokenizer.json")),
+  const bool is_package = IsPackage(path);
+  if (is_package && !fs::exists(path / "tokenizer.json")) {
+    return NotFound("the package has no tokenizer")
+        .At("{}", path.string())
+        .Remedy(
+            "Convert a checkpoint that has a tokenizer.json, or use token ids: hexlane dump --ids");
+  }
+  if (is_package || path.extension() == ".json") {
+    const fs::path folder = is_package ? path : path.parent_path();
+    return TokenizerFiles{TRY(ReadTextFile(is_package ? path / "tokenizer.json" : path)),
                           TRY(optional_text(folder / "tokenizer_config.json"))};
   }
   const std::unique_ptr<Checkpoint> checkpoint = TRY(Checkpoint::Open(path));
