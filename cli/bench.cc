@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "generate_options.h"
@@ -61,9 +59,9 @@ Result<bool> Bench(BenchSetup& setup, const Common& common) {
     PrintJson(summary);
     return true;
   }
-  fmt::print("{} on {}, {} threads, median of {}\n", engine->info().scheme, engine->info().variant,
-             engine->info().threads, setup.repetitions);
-  fmt::print(
+  Show("{} on {}, {} threads, median of {}\n", engine->info().scheme, engine->info().variant,
+       engine->info().threads, setup.repetitions);
+  Show(
       "load {:.0f} ms   first token {:.0f} ms   prefill {} {:.1f} tok/s   decode {} {:.1f} tok/s   "
       "peak {:.0f} MiB\n",
       summary["load_ms"].get<double>(), summary["first_token_ms"].get<double>(),

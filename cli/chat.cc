@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -19,30 +18,27 @@ class Chat {
       messages_.push_back({{"role", "system"}, {"content", setup_.system}});
     const bool terminal = isatty(STDIN_FILENO) != 0;
     if (terminal)
-      fmt::print(stderr, "[{} on {}; an empty line or Ctrl-D ends]\n", engine_->info().scheme,
-                 engine_->info().variant);
+      Note("[{} on {}; an empty line or Ctrl-D ends]\n", engine_->info().scheme,
+           engine_->info().variant);
     std::string line;
     while (true) {
-      if (terminal) fmt::print(stderr, "> ");
-      if (!std::getline(std::cin, line) || line.empty()) return true;
+      if (terminal) Note("> ");
+      if (!std::getline(std::cin, line) || line.empty()) break;
       TRY(Turn(line));
     }
+    TRY(NotInterrupted());
+    return true;
   }
 
  private:
   Result<void> Turn(const std::string& text) {
     messages_.push_back({{"role", "user"}, {"content", text}});
-    const std::string prompt =
-        TRY(engine_->RenderChat(messages_.dump(-1, ' ', false, Json::error_handler_t::replace)));
+    const std::string prompt = TRY(engine_->RenderChat(Dump(messages_)));
     const std::vector<int32_t> ids = TRY(engine_->Encode(prompt, {.add_special_tokens = false}));
     // Only what is new since the last turn runs.
     const int64_t kept = session_->KeepCommonPrefix(ids);
     if (!common_.json) {
-      setup_.generate.on_token = [](const TokenEvent& token) {
-        fmt::print("{}", token.text);
-        std::fflush(stdout);
-        return true;
-      };
+      setup_.generate.on_token = [](const TokenEvent& token) { return Write(token.text); };
     }
     const GenerateResult result =
         TRY(session_->Generate(std::span(ids).subspan(static_cast<size_t>(kept)), setup_.generate));
@@ -53,11 +49,12 @@ class Chat {
                  {"finish_reason", FinishReasonName(result.finish_reason)},
                  {"stats", ToJson(result.stats)}});
     } else {
-      fmt::print("\n");
+      Show("\n");
       PrintStats(engine_->info(), result.stats);
     }
-    if (result.finish_reason == FinishReason::kCancelled) return Cancelled("interrupted");
-    return {};
+    if (result.finish_reason != FinishReason::kCancelled) return {};
+    TRY(FinishOutput());
+    return Cancelled("interrupted");
   }
 
   GenerateSetup& setup_;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "verb.h"
 
 namespace hexlane::cli {
@@ -7,18 +5,18 @@ namespace {
 
 void Print(const ConvertReport& report, const std::string& output) {
   if (report.up_to_date)
-    fmt::print("{} is up to date ({})\n", output, report.scheme);
+    Show("{} is up to date ({})\n", output, report.scheme);
   else
-    fmt::print("{}: {} in {:.1f} s, peak memory {:.0f} MiB\n", output, report.scheme,
-               report.seconds, static_cast<double>(report.peak_rss_bytes) / (1 << 20));
-  fmt::print("{:.1f} M parameters, {:.2f} bits per weight\n",
-             static_cast<double>(report.parameters) / 1e6, report.bits_per_weight);
+    Show("{}: {} in {:.1f} s, peak memory {:.0f} MiB\n", output, report.scheme, report.seconds,
+         static_cast<double>(report.peak_rss_bytes) / (1 << 20));
+  Show("{:.1f} M parameters, {:.2f} bits per weight\n",
+       static_cast<double>(report.parameters) / 1e6, report.bits_per_weight);
   for (const auto& [soc, bits] : report.htp_bits_per_weight)
-    fmt::print("{} context binary: {:.2f} bits per weight in it\n", soc, bits);
+    Show("{} context binary: {:.2f} bits per weight in it\n", soc, bits);
   for (const PackageFile& file : report.files)
     if (file.bytes >= 1 << 20)
-      fmt::print("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
-  for (const std::string& warning : report.warnings) fmt::print("warning: {}\n", warning);
+      Show("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
+  for (const std::string& warning : report.warnings) Show("warning: {}\n", warning);
 }
 
 Json ToJson(const ConvertReport& report) {

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "verb.h"
 
 namespace hexlane::cli {
@@ -17,8 +15,8 @@ std::shared_ptr<Verb> AddDoctor(CLI::App& app) {
                       {"found", finding.found},
                       {"remedy", finding.remedy}});
       if (common->json) continue;
-      fmt::print("{} {:<20} {}\n", finding.ok ? "ok     " : "MISSING", finding.name, finding.found);
-      if (!finding.remedy.empty()) fmt::print("        {:<20} → {}\n", "", finding.remedy);
+      Show("{} {:<20} {}\n", finding.ok ? "ok     " : "MISSING", finding.name, finding.found);
+      if (!finding.remedy.empty()) Show("        {:<20} → {}\n", "", finding.remedy);
     }
     if (common->json) PrintJson({{"findings", json}, {"ok", all}});
     return all;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "source_options.h"
 
 namespace hexlane::cli {
@@ -21,7 +19,7 @@ std::shared_ptr<Verb> AddDump(CLI::App& app) {
     if (common->json)
       PrintJson({{"stage", *stage}, {"output", options->output.string()}, {"files", files}});
     else
-      fmt::print("{} files in {}\n", files.size(), options->output.string());
+      Show("{} files in {}\n", files.size(), options->output.string());
     return true;
   };
   return verb;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "source_options.h"
 
 namespace hexlane::cli {
@@ -27,8 +25,8 @@ std::shared_ptr<Verb> AddEval(CLI::App& app) {
                  {"windows", report.windows},
                  {"seconds", report.seconds}});
     } else {
-      fmt::print("perplexity {:.4f} ({} tokens scored in {} windows, stage {}, {:.1f} s)\n",
-                 report.perplexity, report.tokens, report.windows, report.stage, report.seconds);
+      Show("perplexity {:.4f} ({} tokens scored in {} windows, stage {}, {:.1f} s)\n",
+           report.perplexity, report.tokens, report.windows, report.stage, report.seconds);
     }
     return true;
   };

@@ -1,7 +1,5 @@
 #include "generate_options.h"
 
-#include <fmt/format.h>
-
 namespace hexlane::cli {
 
 void AddGenerateOptions(CLI::App& app, GenerateSetup& setup) {
@@ -55,14 +53,14 @@ Json ToJson(const GenerateStats& stats) {
 }
 
 void PrintStats(const EngineInfo& info, const GenerateStats& stats) {
-  fmt::print(stderr,
-             "[{}: load {:.0f} ms, {} prompt tokens at {:.1f}/s, first token {:.0f} ms, {} tokens "
-             "at {:.1f}/s, "
-             "peak memory {:.0f} MiB]\n",
-             info.variant, stats.load_ms, stats.prompt_tokens, stats.prefill_tok_s,
-             stats.first_token_ms, stats.generated_tokens, stats.decode_tok_s,
-             static_cast<double>(stats.peak_rss_bytes) / (1 << 20));
-  if (!stats.warning.empty()) fmt::print(stderr, "warning: {}\n", stats.warning);
+  Note(
+      "[{}: load {:.0f} ms, {} prompt tokens at {:.1f}/s, first token {:.0f} ms, {} tokens "
+      "at {:.1f}/s, "
+      "peak memory {:.0f} MiB]\n",
+      info.variant, stats.load_ms, stats.prompt_tokens, stats.prefill_tok_s, stats.first_token_ms,
+      stats.generated_tokens, stats.decode_tok_s,
+      static_cast<double>(stats.peak_rss_bytes) / (1 << 20));
+  if (!stats.warning.empty()) Note("warning: {}\n", stats.warning);
 }
 
 }  // namespace hexlane::cli

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "verb.h"
 
 namespace hexlane::cli {
@@ -15,7 +13,7 @@ std::shared_ptr<Verb> AddInspect(CLI::App& app) {
     if (common->json)
       PrintJson(Json::parse(text));
     else
-      fmt::print("{}\n", text);
+      Show("{}\n", text);
     return true;
   };
   return verb;

@@ -1,8 +1,9 @@
 // hexlane VERB …: see docs/cli.md. Exit codes: 0 good, 1 a check failed, 2 usage, 3 bad input, 4
 // environment, 130 interrupted.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <csignal>
+#include <exception>
+#include <new>
 
 #include "verb.h"
 
@@ -35,15 +36,44 @@ void PrintError(const Error& error, bool json) {
                  {"got", error.got},
                  {"remedy", error.remedy}}}});
   }
-  fmt::print(stderr, "hexlane: {}\n", error.ToString());
+  Note("hexlane: {}\n", error.ToString());
+}
+
+// What a verb returns; exceptions of the standard library (out of memory, a path that cannot be
+// read) become errors too.
+Result<bool> Act(const Verb& verb) {
+  try {
+    return verb.action();
+  } catch (const std::bad_alloc&) {
+    return Environment("out of memory").Remedy("Close other programs or use a larger machine");
+  } catch (const std::exception& error) {
+    return Environment("{}", error.what());
+  }
 }
 
 int RunVerb(const Verb& verb) {
-  const Result<bool> done = verb.action();
+  Result<bool> done = Act(verb);
   EndProgress();
+  const Result<void> written = FinishOutput();
+  if (done && !written) done = tl::unexpected(written.error());
   if (done) return *done ? 0 : 1;
   PrintError(done.error(), verb.common->json);
   return ExitCode(done.error().code);
+}
+
+// A request that cannot be parsed; without any, the help is the answer.
+int Refuse(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  if (argc < 2) {
+    Write(app.help());
+    return ExitCode(Code::kUsage);
+  }
+  const auto is_json = [](std::string_view argument) { return argument == "--json"; };
+  PrintError({.code = Code::kUsage,
+              .what = error.what(),
+              .remedy = "hexlane --help and hexlane VERB --help list the options"},
+             std::any_of(argv + 1, argv + argc, is_json));
+  return ExitCode(Code::kUsage);
 }
 
 int Main(int argc, char** argv) {
@@ -57,15 +87,16 @@ int Main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 good, 1 a check failed, 2 usage, 3 bad input, 4 environment, 130 "
       "interrupted.");
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of Write, so that work is cleaned up
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return Refuse(app, error, argc, argv);
   }
   CatchInterrupts();
   for (const auto& verb : verbs)
     if (verb->app->parsed()) return RunVerb(*verb);
-  return 2;
+  return ExitCode(Code::kUsage);
 }
 
 }  // namespace

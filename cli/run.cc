@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <chrono>
 
 #include "generate_options.h"
 
@@ -16,25 +16,23 @@ Result<std::vector<int32_t>> PromptIds(const Engine& engine, const RunSetup& set
   Json messages = Json::array();
   if (!setup.system.empty()) messages.push_back({{"role", "system"}, {"content", setup.system}});
   messages.push_back({{"role", "user"}, {"content", setup.prompt}});
-  const std::string text =
-      TRY(engine.RenderChat(messages.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const std::string text = TRY(engine.RenderChat(Dump(messages)));
   return engine.Encode(text, {.add_special_tokens = false});
 }
 
 Result<bool> Run(RunSetup& setup, const Common& common) {
   const auto engine = TRY(OpenEngine(setup, common));
   if (!engine->info().fallback_reason.empty() && !common.json)
-    fmt::print(stderr, "[on the CPU: {}]\n", engine->info().fallback_reason);
+    Note("[on the CPU: {}]\n", engine->info().fallback_reason);
+  const auto start = std::chrono::steady_clock::now();
   const std::vector<int32_t> ids = TRY(PromptIds(*engine, setup));
+  const std::chrono::duration<double> tokenize = std::chrono::steady_clock::now() - start;
   const auto session = TRY(engine->NewSession());
   if (!common.json) {
-    setup.generate.on_token = [](const TokenEvent& token) {
-      fmt::print("{}", token.text);
-      std::fflush(stdout);
-      return true;
-    };
+    setup.generate.on_token = [](const TokenEvent& token) { return Write(token.text); };
   }
-  const GenerateResult result = TRY(session->Generate(ids, setup.generate));
+  GenerateResult result = TRY(session->Generate(ids, setup.generate));
+  result.stats.seconds.tokenize += tokenize.count();
   if (common.json) {
     PrintJson({{"text", result.text},
                {"tokens", result.tokens},
@@ -43,11 +41,12 @@ Result<bool> Run(RunSetup& setup, const Common& common) {
                {"fallback_reason", engine->info().fallback_reason},
                {"stats", ToJson(result.stats)}});
   } else {
-    fmt::print("\n");
+    Show("\n");
     if (setup.stats) PrintStats(engine->info(), result.stats);
   }
-  if (result.finish_reason == FinishReason::kCancelled) return Cancelled("interrupted");
-  return true;
+  if (result.finish_reason != FinishReason::kCancelled) return true;
+  TRY(FinishOutput());  // that was why
+  return Cancelled("interrupted");
 }
 
 }  // namespace

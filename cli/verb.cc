@@ -1,6 +1,5 @@
 #include "verb.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -26,9 +25,9 @@ std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std:
   return verb;
 }
 
-void PrintJson(const Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::fflush(stdout);
+Result<void> NotInterrupted() {
+  if (Interrupted()) return Cancelled("interrupted");
+  return {};
 }
 
 ProgressCallback ProgressBar(const Common& common) {
@@ -36,16 +35,14 @@ ProgressCallback ProgressBar(const Common& common) {
   return [](double fraction, std::string_view what) {
     constexpr int kWidth = 30;
     const int filled = static_cast<int>(fraction * kWidth);
-    fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {}",
-               std::string(static_cast<size_t>(filled), '#'),
-               std::string(static_cast<size_t>(kWidth - filled), '.'), fraction * 100, what);
-    std::fflush(stderr);
+    Note("\r\033[K[{}{}] {:3.0f} %  {}", std::string(static_cast<size_t>(filled), '#'),
+         std::string(static_cast<size_t>(kWidth - filled), '.'), fraction * 100, what);
     bar_is_open = true;
   };
 }
 
 void EndProgress() {
-  if (bar_is_open) fmt::print(stderr, "\r\033[K");
+  if (bar_is_open) Note("\r\033[K");
   bar_is_open = false;
 }
 

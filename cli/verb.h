@@ -5,15 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "hexlane/compiler.h"
 #include "hexlane/engine.h"
+#include "output.h"
 
 namespace hexlane::cli {
-
-using Json = nlohmann::ordered_json;
 
 // What a verb does once its options are parsed. true: good; false: a check failed (exit code 1).
 using Action = std::function<Result<bool>()>;
@@ -47,8 +45,8 @@ std::shared_ptr<Verb> AddInspect(CLI::App& app);
 std::shared_ptr<Verb> AddDoctor(CLI::App& app);
 std::shared_ptr<Verb> AddBench(CLI::App& app);
 
-// Prints JSON on one line (documents for scripts) and flushes.
-void PrintJson(const Json& json);
+// kCancelled after Ctrl-C, which also ends waiting for input.
+Result<void> NotInterrupted();
 
 // A progress bar on stderr; empty when stderr is no terminal or --json is given.
 ProgressCallback ProgressBar(const Common& common);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "source_options.h"
 
 namespace hexlane::cli {
@@ -45,31 +43,30 @@ Json ToJson(const VerifyReport& report) {
 }
 
 void PrintVerdict(std::string_view name, bool ok, const std::optional<LayerComparison>& first) {
-  fmt::print("{:<9} {}", name, ok ? "yes" : "NO");
+  Show("{:<9} {}", name, ok ? "yes" : "NO");
   if (first)
-    fmt::print(": {} of {} has cosine {:.6f} to {}", first->name, first->stage, first->cosine,
-               first->against);
-  fmt::print("\n");
+    Show(": {} of {} has cosine {:.6f} to {}", first->name, first->stage, first->cosine,
+         first->against);
+  Show("\n");
 }
 
 void Print(const VerifyReport& report) {
-  fmt::print("{} tokens\n{:<11} {:<8} {:>10} {:>14} {:>9} {:>7} {:>13}\n", report.tokens, "stage",
-             "against", "cosine", "max rel error", "SNR dB", "top-1", "worst layer");
+  Show("{} tokens\n{:<11} {:<8} {:>10} {:>14} {:>9} {:>7} {:>13}\n", report.tokens, "stage",
+       "against", "cosine", "max rel error", "SNR dB", "top-1", "worst layer");
   for (const StageComparison& stage : report.stages) {
     double worst = 1;
     for (const LayerComparison& layer : report.layers)
       if (layer.stage == stage.name) worst = std::min(worst, layer.cosine);
-    fmt::print("{:<11} {:<8} {:>10.6f} {:>14.2e} {:>9.1f} {:>6.0f}% {:>13.6f}\n", stage.name,
-               stage.against, stage.cosine, stage.max_rel_error, stage.snr_db, 100 * stage.top1,
-               worst);
+    Show("{:<11} {:<8} {:>10.6f} {:>14.2e} {:>9.1f} {:>6.0f}% {:>13.6f}\n", stage.name,
+         stage.against, stage.cosine, stage.max_rel_error, stage.snr_db, 100 * stage.top1, worst);
   }
   for (const GreedyComparison& one : report.greedy) {
-    fmt::print("{} greedy tokens on {}: {}", one.tokens.size(), one.stage,
-               one.agrees ? "agree" : "DIFFER");
+    Show("{} greedy tokens on {}: {}", one.tokens.size(), one.stage,
+         one.agrees ? "agree" : "DIFFER");
     if (one.first_difference >= 0)
-      fmt::print(" (token {} differs by {:.3f} in the reference's logits)", one.first_difference,
-                 one.margin);
-    fmt::print("\n");
+      Show(" (token {} differs by {:.3f} in the reference's logits)", one.first_difference,
+           one.margin);
+    Show("\n");
   }
   PrintVerdict("faithful", report.faithful, report.first_failure);
   PrintVerdict("loss ok", report.loss_ok, report.first_loss_failure);
