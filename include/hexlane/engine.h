@@ -67,9 +67,10 @@ struct TokenizeOptions {
 };
 
 struct PromptOptions {
-  bool add_generation_prompt = true;  // end with the opening of the assistant's turn
-  std::string tools_json;             // array of tool descriptions; empty: none
-  std::string variables_json;         // object of further template variables; empty: none
+  bool add_generation_prompt = true;    // end with the opening of the assistant's turn
+  bool continue_final_message = false;  // leave the last message open, to go on with it
+  std::string tools_json;               // array of tool descriptions; empty: none
+  std::string variables_json;           // object of further template variables; empty: none
 };
 
 class Session;
@@ -131,7 +132,8 @@ struct GenerateOptions {
   int top_k = 0;                 // 0: off
   float top_p = 1;               // 1: off
   float min_p = 0;               // 0: off
-  float repetition_penalty = 1;  // 1: off; over the whole session's tokens
+  float repetition_penalty = 1;  // 1: off
+  int repetition_window = 64;    // last tokens of the session that it counts; -1: all
   uint64_t seed = 0;
   std::vector<std::string> stop;  // generation ends before any of these texts
   bool ignore_eos = false;
@@ -201,9 +203,9 @@ class Session {
   // kInvalidInput: no ids, not in the vocabulary, or too many (says by how many).
   Result<std::span<const float>> Feed(std::span<const int32_t> ids);
 
-  // Appends the prompt and generates. The last token of the result is not in the cache yet (nothing
-  // has been computed from it): a next prompt starts with it, if it shall count. Errors as Feed;
-  // kCancelled when stopped during the prompt.
+  // Appends the prompt and generates. kUsage names a sampling option that is out of range. The last
+  // token of the result is not in the cache yet (nothing has been computed from it): a next prompt
+  // starts with it, if it shall count. Errors as Feed; kCancelled when stopped during the prompt.
   Result<GenerateResult> Generate(std::span<const int32_t> prompt, const GenerateOptions& options);
   // The text with the tokenizer's special tokens (BOS) when the session is empty, without
   // otherwise.

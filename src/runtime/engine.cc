@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "runtime/engine_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/stopwatch.h"
@@ -12,11 +13,16 @@ namespace {
 constexpr std::string_view kTokenizerFile = "tokenizer.json";
 constexpr std::string_view kTokenizerConfigFile = "tokenizer_config.json";
 
-Result<std::unique_ptr<const Tokenizer>> LoadTokenizer(const Package& package) {
-  if (!package.Has(kTokenizerFile)) return nullptr;
+// Tokenizer and chat template; either may be missing.
+Result<void> LoadText(const Package& package, Engine::Impl& impl) {
   std::string config;
   if (package.Has(kTokenizerConfigFile)) config = TRY(package.ReadText(kTokenizerConfigFile));
-  return TRY(Tokenizer::FromJson(TRY(package.ReadText(kTokenizerFile)), config));
+  if (package.Has(kTokenizerFile))
+    impl.tokenizer = TRY(Tokenizer::FromJson(TRY(package.ReadText(kTokenizerFile)), config));
+  if (config.empty()) return {};
+  TRY(ParseJson(config, kTokenizerConfigFile));  // depth and syntax
+  impl.chat = ChatTemplate::FromTokenizerConfig(OrderedJson::parse(config));
+  return {};
 }
 
 EngineInfo Describe(const Model& model) {
@@ -50,7 +56,7 @@ Result<std::shared_ptr<Engine>> Engine::Open(const std::filesystem::path& packag
   auto opened = TRY(Package::Open(package, {.check_files = options.check_files}));
   LoadTimes load{.files = watch.Lap()};
   auto impl = std::make_shared<Impl>();
-  impl->tokenizer = TRY(LoadTokenizer(*opened));
+  TRY(LoadText(*opened, *impl));
   load.tokenizer = watch.Lap();
   impl->model = TRY(Model::Load(std::move(opened), options));
   load.executors = watch.Lap();

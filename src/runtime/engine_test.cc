@@ -81,12 +81,24 @@ TEST_F(EngineTest, EncodesAndDecodes) {
   EXPECT_EQ(*engine->Decode(std::vector<int32_t>{26, 29, 2}, false), "xab</s>");
 }
 
+TEST_F(EngineTest, RendersAConversation) {
+  const auto engine = *Open();
+  constexpr std::string_view kMessages = R"([{"role": "x", "content": "yz"}])";
+  EXPECT_EQ(*engine->RenderChat(kMessages), "xyza");
+  EXPECT_EQ(*engine->RenderChat(kMessages, {.add_generation_prompt = false}), "xyz");
+  EXPECT_EQ(engine->RenderChat("[{").error().code, Code::kCorrupt);
+  EXPECT_EQ(engine->RenderChat("").error().code, Code::kInvalidInput);
+  EXPECT_EQ(engine->RenderChat(kMessages, {.variables_json = "[]"}).error().code,
+            Code::kInvalidInput);
+}
+
 TEST_F(EngineTest, WorksOnTokensWithoutATokenizer) {
   auto writer = PackageWriter::Create(dir_.path() / "p");
   ASSERT_TRUE(writer->AddText("null/model.null", ""));
   ASSERT_TRUE(writer->Finish(testing::TinyManifest()));
   const auto engine = *Engine::Open(dir_.path() / "p", {.backend = "null"});
   EXPECT_EQ(engine->Encode("a").error().code, Code::kNotFound);
+  EXPECT_EQ(engine->RenderChat("[]").error().code, Code::kNotFound);
   const auto session = *engine->NewSession();
   EXPECT_EQ(session->Generate("a", {}).error().code, Code::kNotFound);
   const auto result = session->Generate(std::vector<int32_t>{4}, {.max_tokens = 2});

@@ -12,11 +12,12 @@ constexpr double kMaxCopyShare = 0.2;
 constexpr size_t kTextBytesPerToken = 16;  // reserved; texts have about 4
 
 SamplerOptions ToSampler(const GenerateOptions& options) {
-  return {.repetition_penalty = options.repetition_penalty,
-          .temperature = options.temperature,
+  return {.temperature = options.temperature,
           .top_k = options.top_k,
           .top_p = options.top_p,
           .min_p = options.min_p,
+          .repetition_penalty = options.repetition_penalty,
+          .repetition_window = options.repetition_window,
           .seed = options.seed};
 }
 
@@ -69,7 +70,7 @@ Result<void> Generation::Prefill(std::span<const int32_t> prompt) {
 
 Result<void> Generation::Decode() {
   while (true) {
-    const int32_t id = Sample();
+    const int32_t id = TRY(Sample());
     if (result_.tokens.empty()) result_.stats.first_token_ms = started_.seconds() * 1e3;
     if (const auto reason = Accept(id)) {
       result_.finish_reason = *reason;
@@ -79,9 +80,9 @@ Result<void> Generation::Decode() {
   }
 }
 
-int32_t Generation::Sample() {
-  Stopwatch watch;
-  const int32_t id = sampler_.Sample(session_.logits, session_.tokens);
+Result<int32_t> Generation::Sample() {
+  const Stopwatch watch;
+  const Result<int32_t> id = sampler_.Sample(session_.logits, session_.tokens);
   result_.stats.seconds.sample += watch.seconds();
   return id;
 }
@@ -132,11 +133,13 @@ void Generation::Finish(size_t prompt_tokens) {
 
 Result<GenerateResult> Session::Generate(std::span<const int32_t> prompt,
                                          const GenerateOptions& options) {
+  TRY(CheckSamplerOptions(ToSampler(options)));
   return Generation(*impl_, options, Stopwatch(), 0).Run(prompt);
 }
 
 Result<GenerateResult> Session::Generate(std::string_view prompt, const GenerateOptions& options) {
   const Stopwatch started;
+  TRY(CheckSamplerOptions(ToSampler(options)));
   const Tokenizer* tokenizer = TRY(impl_->engine->NeedTokenizer());
   const std::vector<int32_t> ids =
       tokenizer->Encode(prompt, {.add_special_tokens = position() == 0});

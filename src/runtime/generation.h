@@ -15,7 +15,8 @@ namespace hexlane {
 // text of an unusually long one.
 class Generation {
  public:
-  // `started`: when the caller's request came; `tokenize_seconds` of it went to tokenising.
+  // `options`: its sampling fields are in range. `started`: when the caller's request came;
+  // `tokenize_seconds` of it went to tokenising.
   Generation(Session::Impl& session, const GenerateOptions& options, Stopwatch started,
              double tokenize_seconds);
 
@@ -24,7 +25,7 @@ class Generation {
  private:
   Result<void> Prefill(std::span<const int32_t> prompt);
   Result<void> Decode();
-  int32_t Sample();
+  Result<int32_t> Sample();
   std::optional<FinishReason> Accept(int32_t id);
   bool IsEnd(int32_t id) const;
   bool Emit(int32_t id, std::string_view text);  // false: cancelled

@@ -222,6 +222,12 @@ TEST_F(SessionTest, OutlivesItsEngine) {
   EXPECT_THAT(Generate({6}, {.max_tokens = 1}).tokens, ElementsAre(7));
 }
 
+TEST_F(SessionTest, RefusesSamplingOptionsOutOfRange) {
+  EXPECT_EQ(session_->Generate(Ids{3}, {.top_k = -1}).error().code, Code::kUsage);
+  EXPECT_EQ(session_->Generate("a", {.temperature = -1}).error().code, Code::kUsage);
+  EXPECT_EQ(session_->position(), 0);
+}
+
 TEST_F(SessionTest, TokenisesATextPrompt) {
   const auto result = session_->Generate("cab", {.max_tokens = 2});
   ASSERT_TRUE(result) << result.error().ToString();

@@ -2,22 +2,21 @@
 
 namespace hexlane {
 
-TextStream::TextStream(const Tokenizer* tokenizer, std::span<const std::string> stop)
-    : stop_(stop) {
+TextStream::TextStream(const Tokenizer* tokenizer, std::vector<std::string> stop)
+    : stop_(std::move(stop)) {
   if (tokenizer != nullptr) decoder_.emplace(*tokenizer);
 }
 
 std::string_view TextStream::Push(int32_t id) {
-  text_.clear();
-  if (decoder_) stop_.Push(decoder_->Push(id), text_);
+  if (!decoder_) return {};
+  text_ = stop_.Push(decoder_->Push(id));
   return text_;
 }
 
 std::string_view TextStream::Finish() {
-  text_.clear();
-  if (!decoder_ || stopped()) return text_;
-  stop_.Push(decoder_->Finish(), text_);
-  if (!stopped()) stop_.Finish(text_);
+  if (!decoder_ || stopped()) return {};
+  text_ = stop_.Push(decoder_->Finish());
+  if (!stopped()) text_ += stop_.Finish();
   return text_;
 }
 

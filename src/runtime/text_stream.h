@@ -3,9 +3,9 @@
 #define HEXLANE_RUNTIME_TEXT_STREAM_H_
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/sample/stop_strings.h"
 #include "runtime/tokenizer/tokenizer.h"
@@ -15,17 +15,17 @@ namespace hexlane {
 class TextStream {
  public:
   // Without a tokenizer all text is empty.
-  TextStream(const Tokenizer* tokenizer, std::span<const std::string> stop);
+  TextStream(const Tokenizer* tokenizer, std::vector<std::string> stop);
 
   // The text that is certain after this token; valid until the next call.
   std::string_view Push(int32_t id);
   // What was held back, when generation ends without a stop string.
   std::string_view Finish();
-  bool stopped() const { return stop_.matched(); }
+  bool stopped() const { return stop_.stopped(); }
 
  private:
   std::optional<StreamDecoder> decoder_;
-  StopStrings stop_;
+  StopMatcher stop_;
   std::string text_;
 };
 
