@@ -7,8 +7,8 @@ namespace {
 constexpr int kK = 128;
 
 // y = sigmoid(x) x, and a Conv2d with weights of `seed`, on `rows` rows.
-Graph AddGraph(const std::shared_ptr<const Context>& context, const std::string& name, int rows,
-               uint32_t seed) {
+CompiledGraph AddGraph(const std::shared_ptr<const Context>& context, const std::string& name,
+                       int rows, uint32_t seed) {
   GraphBuilder builder = MUST(GraphBuilder::Create(context, name));
   const Ref x = MUST(builder.Input("x", Fixed(16, {1, 1, rows, kK}, 1)));
   PerChannel quant{3, std::vector<ScaleOffset>(kK, {0.01f, 0})};
@@ -30,7 +30,7 @@ Graph AddGraph(const std::shared_ptr<const Context>& context, const std::string&
 TEST(Context, ReloadedBinaryGivesTheSameBits) {
   auto device = TestDevice();
   auto context = MUST(Context::Create(device));
-  Graph graph = AddGraph(context, "decode", 4, 1);
+  CompiledGraph graph = AddGraph(context, "decode", 4, 1);
   const std::vector<float> x = Random(4 * kK, 1, 2);
   const auto before = ExecuteOn(graph, {{"x", x}});
   const std::vector<std::byte> binary = MUST(context->Serialize());
@@ -45,8 +45,8 @@ TEST(Context, ReloadedBinaryGivesTheSameBits) {
   EXPECT_EQ(info.graphs[0].optimization_level, 2u);
 
   auto loaded = MUST(Context::Load(device, binary));
-  Graph again = MUST(
-      Graph::Retrieve(loaded, info.graphs[0].name, info.graphs[0].inputs, info.graphs[0].outputs));
+  CompiledGraph again = MUST(CompiledGraph::Retrieve(
+      loaded, info.graphs[0].name, info.graphs[0].inputs, info.graphs[0].outputs));
   EXPECT_EQ(ExecuteOn(again, {{"x", x}}), before);
 }
 
@@ -78,9 +78,9 @@ TEST(Context, DamagedBinaryIsAnError) {
   EXPECT_EQ(info.error().where, "file.bin");
 }
 
-TEST(Graph, RefusesBuffersOfTheWrongSize) {
+TEST(CompiledGraph, RefusesBuffersOfTheWrongSize) {
   auto context = MUST(Context::Create(TestDevice()));
-  Graph graph = AddGraph(context, "decode", 4, 1);
+  CompiledGraph graph = AddGraph(context, "decode", 4, 1);
   std::vector<std::byte> small(4 * kK), right(4 * kK * 2);
   const std::span<const std::byte> inputs[] = {small};
   const std::span<std::byte> outputs[] = {right};

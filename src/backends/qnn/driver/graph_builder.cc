@@ -172,7 +172,7 @@ Result<Ref> GraphBuilder::Add(NodeSpec node) {
   const Ref out =
       node.into.valid()
           ? node.into
-          : TRY(NewTensor(node.name, abi::TensorType::kNative, std::move(node.out), {}));
+          : TRY(NewTensor(node.name + ":0", abi::TensorType::kNative, std::move(node.out), {}));
   const abi::Tensor output = AbiTensor(entries_[out.index]);
   abi::OpConfig op;
   op.name = node.name.c_str();
@@ -205,7 +205,7 @@ const TensorSpec& GraphBuilder::spec(Ref ref) const {
   return entries_[ref.index].spec;
 }
 
-Result<Graph> GraphBuilder::Finalize() && {
+Result<CompiledGraph> GraphBuilder::Finalize() && {
   StdoutSilencer silence;
   Note("finalising", "graph", name_);
   RecentLog().Clear();
@@ -219,7 +219,8 @@ Result<Graph> GraphBuilder::Finalize() && {
     }
     return list;
   };
-  return Graph(std::move(context_), graph_, std::move(name_), infos(inputs_), infos(outputs_));
+  return CompiledGraph(std::move(context_), graph_, std::move(name_), infos(inputs_),
+                       infos(outputs_));
 }
 
 void GraphBuilder::Note(std::string_view doing, std::string_view type,

@@ -8,7 +8,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "backends/qnn/driver/graph.h"
+#include "backends/qnn/driver/compiled_graph.h"
 
 namespace hexlane::qnn {
 
@@ -56,7 +56,7 @@ class GraphBuilder {
   GraphBuilder(GraphBuilder&&) = default;
   GraphBuilder& operator=(GraphBuilder&&) = delete;
 
-  // Graph inputs and outputs, in the order in which Graph will list them.
+  // Graph inputs and outputs, in the order in which CompiledGraph will list them.
   Result<Ref> Input(std::string name, TensorSpec spec);
   Result<Ref> Output(std::string name, TensorSpec spec);
   // A constant; `bytes` must be spec.bytes() long. One with block scales can be used by one op
@@ -72,7 +72,7 @@ class GraphBuilder {
   const TensorSpec& spec(Ref ref) const;
 
   // Compiles the graph. The builder is used up.
-  Result<Graph> Finalize() &&;
+  Result<CompiledGraph> Finalize() &&;
 
  private:
   struct Entry {

@@ -62,7 +62,7 @@ TEST(Library, StandardOutputStaysClean) {
     const Ref x = MUST(builder.Input("x", Half({1, 1, 1, 64})));
     const Ref y = MUST(builder.Output("y", Half({1, 1, 1, 64})));
     MUST(builder.Add({.type = "Sigmoid", .name = "s", .inputs = {x}, .into = y}));
-    Graph graph = MUST(std::move(builder).Finalize());
+    CompiledGraph graph = MUST(std::move(builder).Finalize());
     ExecuteOn(graph, {{"x", std::vector<float>(64)}});
   }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");

@@ -28,7 +28,7 @@ Values RunOp(const OneOp& op, const std::vector<Values>& values, uint32_t soc = 
   const Ref out = MUST(builder.Output("y", op.out));
   MUST(builder.Add(
       {.type = op.type, .name = "op", .inputs = inputs, .params = op.params, .into = out}));
-  Graph graph = MUST(std::move(builder).Finalize());
+  CompiledGraph graph = MUST(std::move(builder).Finalize());
   return ExecuteOn(graph, fed)["y"];
 }
 
@@ -53,7 +53,7 @@ Values RunLinear(const OneLinear& op, const Values& x, std::span<const std::byte
                     .inputs = {in, weight},
                     .params = op.params,
                     .into = out}));
-  Graph graph = MUST(std::move(builder).Finalize());
+  CompiledGraph graph = MUST(std::move(builder).Finalize());
   return ExecuteOn(graph, {{"x", x}})["y"];
 }
 
@@ -81,7 +81,7 @@ Values Transposed(const Values& w, int rows, int columns) {
 }
 
 std::vector<std::byte> Int8Bytes(const Values& values) {
-  return Encoded({DataType::kI8, {}, {}}, values);
+  return Encoded({DataType::kSFixed8, {}, PerTensor{}}, values);
 }
 
 // Integer weights q [n, k] in [-limit, limit].
@@ -256,6 +256,28 @@ TEST(Ops, MatMul) {
       30);
 }
 
+// Row `index` of x as [1, 1, 6, 4], chosen by a run-time index.
+Values GatheredRow(const Values& x, int32_t index) {
+  GraphBuilder builder = MUST(GraphBuilder::Create(MUST(Context::Create(TestDevice())), "g"));
+  const Ref in = MUST(builder.Input("x", Half({1, 1, 6, 4})));
+  const Ref at = MUST(builder.Input("index", {DataType::kI32, {1}, {}}));
+  const Ref out = MUST(builder.Output("y", Half({1, 1, 1, 4})));
+  MUST(builder.Add({.type = "Gather",
+                    .name = "g",
+                    .inputs = {in, at},
+                    .params = {{"axis", int32_t{2}}},
+                    .into = out}));
+  CompiledGraph graph = MUST(std::move(builder).Finalize());
+  const std::vector<std::byte> bytes = Encoded(Half({}), x);
+  const std::span<const std::byte> inputs[] = {bytes, std::as_bytes(std::span(&index, 1))};
+  std::vector<std::byte> result(8);
+  const std::span<std::byte> outputs[] = {result};
+  MUST(graph.Execute(inputs, outputs));
+  Values row(4);
+  DecodeValues(Half({}), result, row);
+  return row;
+}
+
 TEST(Ops, DataMovementIsExact) {
   Values x(2 * 3 * 4);
   std::iota(x.begin(), x.end(), 0.0f);
@@ -276,12 +298,7 @@ TEST(Ops, DataMovementIsExact) {
   EXPECT_EQ(slice, (Values{2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23}));
   const Values joined = RunOp({"Concat", {in, in}, Half({1, 2, 3, 8}), {{"axis", 3u}}}, {x, x});
   EXPECT_EQ(Values(&joined[0], &joined[0] + 8), (Values{0, 1, 2, 3, 0, 1, 2, 3}));
-  const Values row = RunOp({"Gather",
-                            {Half({1, 1, 6, 4}), {DataType::kI32, {1}, {}}},
-                            Half({1, 1, 1, 4}),
-                            {{"axis", int32_t{2}}}},
-                           {x, {4}});
-  EXPECT_EQ(row, (Values{16, 17, 18, 19}));
+  EXPECT_EQ(GatheredRow(x, 4), (Values{16, 17, 18, 19}));
 }
 
 TEST(Ops, TypeConversions) {

@@ -60,7 +60,7 @@ inline TensorSpec Half(Shape shape) { return {DataType::kF16, shape, {}}; }
 
 // Runs a graph on floats, by input name; returns the outputs by name.
 inline std::map<std::string, std::vector<float>> ExecuteOn(
-    Graph& graph, const std::map<std::string, std::vector<float>>& inputs) {
+    CompiledGraph& graph, const std::map<std::string, std::vector<float>>& inputs) {
   std::vector<std::vector<std::byte>> in, out;
   std::vector<std::span<const std::byte>> in_spans;
   std::vector<std::span<std::byte>> out_spans;

@@ -2,16 +2,21 @@
 #ifndef HEXLANE_BACKENDS_QNN_DRIVER_VALUES_H_
 #define HEXLANE_BACKENDS_QNN_DRIVER_VALUES_H_
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "backends/qnn/driver/tensor.h"
+#include "base/encoding.h"
 
 namespace hexlane::qnn {
 
-// f16, f32, i32, u32, or fixed point with a PerTensor quant: q = clamp(round(x / scale) - offset).
-// Rounds half to even; NaN becomes the code of 0. `out` is values.size() * ElementBytes(spec.type)
-// long.
+// The encoding of f16, f32 and fixed-point tensors (8 and 16 bits); none for others.
+std::optional<Encoding> EncodingOf(const TensorSpec& spec);
+// A tensor of `shape` in `encoding` (F16, F32, U8, U16, I8 or I16).
+TensorSpec SpecOf(const Encoding& encoding, Shape shape);
+
+// As hexlane::EncodeValues. `spec` must have an encoding. `out` is values.size() elements long.
 void EncodeValues(const TensorSpec& spec, std::span<const float> values, std::span<std::byte> out);
 void DecodeValues(const TensorSpec& spec, std::span<const std::byte> bytes, std::span<float> out);
 

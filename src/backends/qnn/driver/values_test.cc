@@ -14,11 +14,11 @@ TEST(Values, FixedPointClampsAndRoundsHalfToEven) {
   const float values[] = {0, 0.25f, 0.75f, -1000, 1000, NAN};
   const std::vector<std::byte> bytes = Encoded(spec, values);
   const std::vector<std::byte> want = {std::byte{128}, std::byte{128}, std::byte{130},
-                                       std::byte{0},   std::byte{255}, std::byte{128}};
+                                       std::byte{0},   std::byte{255}, std::byte{255}};
   EXPECT_EQ(bytes, want);
   std::vector<float> back(6);
   DecodeValues(spec, bytes, back);
-  EXPECT_EQ(back, (std::vector<float>{0, 0, 1, -64, 63.5f, 0}));
+  EXPECT_EQ(back, (std::vector<float>{0, 0, 1, -64, 63.5f, 63.5f}));
 }
 
 TEST(Quant, CountsMustFitTheShape) {

@@ -1,4 +1,4 @@
-#include "backends/qnn/driver/graph.h"
+#include "backends/qnn/driver/compiled_graph.h"
 
 #include "backends/qnn/driver/errors.h"
 #include "backends/qnn/driver/log.h"
@@ -41,8 +41,9 @@ Result<void> Bind(const std::string& graph, const std::vector<TensorInfo>& infos
 
 }  // namespace
 
-Graph::Graph(std::shared_ptr<const Context> context, abi::Handle handle, std::string name,
-             std::vector<TensorInfo> inputs, std::vector<TensorInfo> outputs)
+CompiledGraph::CompiledGraph(std::shared_ptr<const Context> context, abi::Handle handle,
+                             std::string name, std::vector<TensorInfo> inputs,
+                             std::vector<TensorInfo> outputs)
     : context_(std::move(context)),
       graph_(handle),
       name_(std::move(name)),
@@ -51,16 +52,18 @@ Graph::Graph(std::shared_ptr<const Context> context, abi::Handle handle, std::st
       input_tensors_(Operands(inputs_, abi::TensorType::kAppWrite)),
       output_tensors_(Operands(outputs_, abi::TensorType::kAppRead)) {}
 
-Result<Graph> Graph::Retrieve(std::shared_ptr<const Context> context, std::string name,
-                              std::vector<TensorInfo> inputs, std::vector<TensorInfo> outputs) {
+Result<CompiledGraph> CompiledGraph::Retrieve(std::shared_ptr<const Context> context,
+                                              std::string name, std::vector<TensorInfo> inputs,
+                                              std::vector<TensorInfo> outputs) {
   abi::Handle handle = nullptr;
   if (abi::Status status = context->fn().GraphRetrieve(context->handle(), name.c_str(), &handle))
     return VendorFailure(status, fmt::format("the QNN context has no graph '{}'", name));
-  return Graph(std::move(context), handle, std::move(name), std::move(inputs), std::move(outputs));
+  return CompiledGraph(std::move(context), handle, std::move(name), std::move(inputs),
+                       std::move(outputs));
 }
 
-Result<void> Graph::Execute(std::span<const std::span<const std::byte>> inputs,
-                            std::span<const std::span<std::byte>> outputs) {
+Result<void> CompiledGraph::Execute(std::span<const std::span<const std::byte>> inputs,
+                                    std::span<const std::span<std::byte>> outputs) {
   TRY(Bind(name_, inputs_, inputs, input_tensors_));
   TRY(Bind(name_, outputs_, outputs, output_tensors_));
   RecentLog().Clear();

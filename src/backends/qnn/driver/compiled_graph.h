@@ -1,6 +1,6 @@
 // A finalised QNN graph, ready to execute.
-#ifndef HEXLANE_BACKENDS_QNN_DRIVER_GRAPH_H_
-#define HEXLANE_BACKENDS_QNN_DRIVER_GRAPH_H_
+#ifndef HEXLANE_BACKENDS_QNN_DRIVER_COMPILED_GRAPH_H_
+#define HEXLANE_BACKENDS_QNN_DRIVER_COMPILED_GRAPH_H_
 
 #include <span>
 #include <string>
@@ -13,13 +13,14 @@
 namespace hexlane::qnn {
 
 // Made by GraphBuilder::Finalize or Retrieve. Thread-compatible: one Execute at a time.
-class Graph {
+class CompiledGraph {
  public:
   // A graph of a loaded context; `inputs` and `outputs` come from ReadBinaryInfo.
-  static Result<Graph> Retrieve(std::shared_ptr<const Context> context, std::string name,
-                                std::vector<TensorInfo> inputs, std::vector<TensorInfo> outputs);
-  Graph(std::shared_ptr<const Context> context, abi::Handle handle, std::string name,
-        std::vector<TensorInfo> inputs, std::vector<TensorInfo> outputs);
+  static Result<CompiledGraph> Retrieve(std::shared_ptr<const Context> context, std::string name,
+                                        std::vector<TensorInfo> inputs,
+                                        std::vector<TensorInfo> outputs);
+  CompiledGraph(std::shared_ptr<const Context> context, abi::Handle handle, std::string name,
+                std::vector<TensorInfo> inputs, std::vector<TensorInfo> outputs);
 
   const std::string& name() const { return name_; }
   const std::vector<TensorInfo>& inputs() const { return inputs_; }
@@ -40,4 +41,4 @@ class Graph {
 
 }  // namespace hexlane::qnn
 
-#endif  // HEXLANE_BACKENDS_QNN_DRIVER_GRAPH_H_
+#endif  // HEXLANE_BACKENDS_QNN_DRIVER_COMPILED_GRAPH_H_

@@ -1,0 +1,144 @@
+// Linear as a 1×1 convolution, which takes f16, 8-bit per-channel and 4-bit LPBQ weights; 4-bit
+// affine blocks as a FullyConnected on q-8 plus a correction by block sums (docs/qnn.md,
+// "Asymmetric 4-bit blocks").
+#include "backends/qnn/driver/values.h"
+#include "backends/qnn/emit/ops.h"
+#include "backends/qnn/emit/weights.h"
+
+namespace hexlane::qnn {
+namespace {
+
+constexpr int64_t kBlock = 32;
+
+struct LinearLowering {
+  Lowering& lowering;
+  const Node& node;
+  const std::string& name;
+  const Value& weight;
+  int64_t n, k;
+  Ref x;
+
+  GraphBuilder& builder() { return lowering.builder(); }
+  ValueId out() const { return node.outputs[0]; }
+
+  // A constant bias: f16, or 32 bits at the accumulator's scale of each channel.
+  Result<std::optional<Ref>> Bias(std::span<const ScaleOffset> channel_scales) {
+    if (node.inputs.size() < 3) return std::nullopt;
+    const std::vector<float> bias = ConstantFloats(lowering.unit().value(node.inputs[2]));
+    if (lowering.is_float(out())) {
+      const TensorSpec spec = {DataType::kF16, {n}, {}};
+      return TRY(builder().Constant(name + ".bias", spec, Encoded(spec, bias)));
+    }
+    const auto x_scale = std::get<PerTensor>(builder().spec(x).quant).scale;
+    PerChannel quant{0, {}};
+    std::vector<int32_t> q;
+    for (size_t i = 0; i < bias.size(); ++i) {
+      const float scale = x_scale * channel_scales[i].scale;
+      quant.scales.push_back({scale, 0});
+      q.push_back(static_cast<int32_t>(std::lrint(bias[i] / scale)));
+    }
+    return TRY(builder().Constant(name + ".bias", {DataType::kSFixed32, {n}, quant}, q));
+  }
+
+  Result<void> Conv(Ref filter, std::span<const ScaleOffset> channel_scales) {
+    std::vector<Ref> inputs = {x, filter};
+    if (const std::optional<Ref> bias = TRY(Bias(channel_scales))) inputs.push_back(*bias);
+    const Ref y = TRY(
+        builder().Add({.type = "Conv2d",
+                       .name = name,
+                       .inputs = inputs,
+                       .params = {{"stride", IntArray{DataType::kU32, {2}, {1, 1}}},
+                                  {"pad_amount", IntArray{DataType::kU32, {2, 2}, {0, 0, 0, 0}}}},
+                       .out = lowering.ComputeSpec(out(), lowering.RowsShape(n))}));
+    return lowering.SetValue(out(), y);
+  }
+
+  Result<void> Plain() {
+    const Ref filter = TRY(builder().Constant(name + ".weight", {DataType::kF16, {1, 1, k, n}, {}},
+                                              TransposedF16(weight)));
+    return Conv(filter, {});
+  }
+
+  // 8-bit per channel, or 4-bit with integer block scales.
+  Result<void> Integer(const QuantizedMatrix& matrix) {
+    std::vector<ScaleOffset> channels;
+    for (const float scale : matrix.scales) channels.push_back({scale, 0});
+    Quant quant = PerChannel{3, channels};
+    if (matrix.scheme == Scheme::kW4Lpbq32)
+      quant = Lpbq{3, static_cast<uint32_t>(matrix.blocks()), channels, matrix.block_scales};
+    const Ref filter = TRY(builder().Constant(
+        name + ".weight", {DataType::kSFixed8, {1, 1, k, n}, quant}, Transposed(matrix.q, n, k)));
+    return Conv(filter, channels);
+  }
+
+  // y = Σ d (q-8) x  +  Σ_blocks c · (sum of x over the block)
+  Result<void> AffineBlocks() {
+    CentredBlocks blocks = Centre(UnpackConstant(weight));
+    const TensorSpec spec = {DataType::kF16, {lowering.rows(), n}, {}};
+    PerBlock quant{{1, static_cast<uint32_t>(kBlock)}, std::move(blocks.scales)};
+    const Ref q = TRY(builder().Constant(name + ".weight",
+                                         {DataType::kSFixed8, {n, k}, std::move(quant)}, blocks.q));
+    std::vector<Ref> inputs = {x, q};
+    if (const std::optional<Ref> bias = TRY(Bias({}))) inputs.push_back(*bias);
+    Ref y =
+        TRY(builder().Add({.type = "FullyConnected", .name = name, .inputs = inputs, .out = spec}));
+    if (blocks.c.empty()) return lowering.SetValue(out(), y);
+    const Ref sums = TRY(lowering.BlockSums(x));
+    const Ref c =
+        TRY(builder().Constant(name + ".c", {DataType::kF16, {n, k / kBlock}, {}}, blocks.c));
+    const Ref correction = TRY(builder().Add({.type = "FullyConnected",
+                                              .name = name + ".correction",
+                                              .inputs = {sums, c},
+                                              .out = spec}));
+    y = TRY(builder().Add(
+        {.type = "ElementWiseAdd", .name = name + ".sum", .inputs = {y, correction}, .out = spec}));
+    return lowering.SetValue(out(), y);
+  }
+};
+
+}  // namespace
+
+Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
+  const Value& weight = unit.value(node.inputs[1]);
+  if (!weight.constant) return "its weight is not a constant";
+  if (node.inputs.size() > 2 && !unit.value(node.inputs[2]).constant)
+    return "its bias is not a constant";
+  if (Reason reason = RefuseMixed(unit, node)) return reason;
+  const bool is_float = IsFloat(unit.value(node.outputs[0]));
+  const Scheme scheme = weight.constant->view().scheme;
+  const std::string_view name = scheme == Scheme::kPlain ? "float" : Info(scheme).name;
+  switch (scheme) {
+    case Scheme::kW8Channel: return std::nullopt;
+    case Scheme::kPlain:
+      if (is_float) return std::nullopt;
+      return "float weights need f16 activations";
+    case Scheme::kW4Lpbq32:
+      if (!is_float && weight.shape[1] % kBlock == 0) return std::nullopt;
+      break;
+    case Scheme::kW4Affine32:
+    case Scheme::kW8Block32:
+      if (is_float && weight.shape[1] % kBlock == 0) return std::nullopt;
+      break;
+  }
+  return fmt::format("weights of scheme {} and shape {} do not go with {} activations", name,
+                     weight.shape, is_float ? "f16" : "16-bit fixed-point");
+}
+
+Result<void> LowerLinear(Lowering& lowering, const Node& node) {
+  const Value& weight = lowering.unit().value(node.inputs[1]);
+  LinearLowering linear{lowering,
+                        node,
+                        lowering.unit().NameOf(node),
+                        weight,
+                        weight.shape[0],
+                        weight.shape[1],
+                        TRY(lowering.Rows(node.inputs[0]))};
+  switch (weight.constant->view().scheme) {
+    case Scheme::kPlain: return linear.Plain();
+    case Scheme::kW4Affine32: return linear.AffineBlocks();
+    case Scheme::kW8Block32: return linear.Integer(PerChannelInt8(UnpackConstant(weight)));
+    default: return linear.Integer(UnpackConstant(weight));
+  }
+}
+
+}  // namespace hexlane::qnn

@@ -1,0 +1,46 @@
+// The QNN emitter: compiles a part in a child process, stage by stage.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "backends/emitters.h"
+#include "backends/qnn/driver/child.h"
+#include "backends/qnn/emit/ops.h"
+#include "backends/qnn/emit/part_compiler.h"
+
+namespace hexlane {
+namespace {
+
+using qnn::PartCompiler;
+
+class QnnEmitter : public Emitter {
+ public:
+  std::optional<std::string> Refuses(const Graph& unit, const Node& node,
+                                     const Target* target) const override {
+    const qnn::Rule* rule = qnn::FindRule(node.op);
+    if (!rule) return fmt::format("{} has no HTP lowering", Def(node.op).name);
+    if (!target) return "no SoC was chosen";
+    return rule->refuses(unit, node, *target);
+  }
+
+  Result<EmitResult> Emit(const EmitArgs& args) const override {
+    const auto start = std::chrono::steady_clock::now();
+    const std::filesystem::path library = TRY(qnn::FindLibrary(args.vendor_library));
+    qnn::ChildOptions options;
+    options.task = fmt::format("compiling {} for {}", args.stem, args.target->name);
+    options.progress = args.progress;
+    const qnn::ChildResult done = TRY(qnn::RunInChild(
+        [&](qnn::Child& child) { return PartCompiler(args, library, child).Run(); }, options));
+    EmitResult result = TRY(qnn::UnpackCompiled(done.payload, args.probe));
+    result.peak_rss_bytes = done.peak_rss_bytes;
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Emitter> NewQnnEmitter() { return std::make_unique<QnnEmitter>(); }
+
+}  // namespace hexlane

@@ -1,0 +1,215 @@
+// Runs a part's context binaries: on a phone's HTP, or on the workstation's emulator.
+#include <algorithm>
+#include <chrono>
+
+#include "backends/executor_check.h"
+#include "backends/executors.h"
+#include "backends/qnn/driver/values.h"
+#include "backends/qnn/exec/kv_cache.h"
+#include "backends/qnn/io/stage_io.h"
+
+namespace hexlane {
+namespace {
+
+using qnn::BoundTensor;
+using qnn::CacheTensor;
+using qnn::CompiledGraph;
+using qnn::Contract;
+using qnn::GraphContract;
+using qnn::Role;
+using qnn::StageIo;
+
+class Stopwatch {
+ public:
+  // Seconds since the last call or the start.
+  double Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// One cache tensor and where each stage reads and writes it.
+struct Cache {
+  CacheTensor tensor;
+  Role past_role;
+  Role new_role;
+  int index;
+};
+
+class QnnState : public ExecutorState {
+ public:
+  QnnState(const Contract& contract) {
+    for (const GraphContract& graph : contract.graphs) ios_.emplace_back(contract, graph);
+    int64_t capacity = 0;
+    for (const GraphContract& graph : contract.graphs)
+      capacity = std::max<int64_t>(capacity, graph.past());
+    for (const BoundTensor& tensor : contract.graphs[0].outputs) AddCache(tensor, capacity);
+  }
+
+  StageIo& io(size_t graph) { return ios_[graph]; }
+
+  // Makes a stage's cache inputs show the first past_len positions.
+  void BindCaches(StageIo& io, int64_t past_len) {
+    const GraphContract& graph = io.graph();
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      const Cache* cache = Find(graph.inputs[i], &Cache::past_role);
+      if (!cache) continue;
+      if (cache->tensor.capacity() == graph.past())
+        io.BindInput(i, cache->tensor.bytes());
+      else
+        cache->tensor.CopyTo(io.input(i), graph.past(), past_len);
+    }
+  }
+
+  void StoreNew(const StageIo& io, int64_t past_len, int rows) {
+    const GraphContract& graph = io.graph();
+    for (size_t i = 0; i < graph.outputs.size(); ++i)
+      if (Cache* cache = Find(graph.outputs[i], &Cache::new_role))
+        cache->tensor.Store(io.output(i), graph.rows, past_len, rows);
+  }
+
+ private:
+  void AddCache(const BoundTensor& tensor, int64_t capacity) {
+    if (tensor.role != Role::kNewKey && tensor.role != Role::kNewValue) return;
+    const bool keys = tensor.role == Role::kNewKey;
+    const qnn::TensorSpec& spec = tensor.info.spec;
+    const float zero[] = {0};
+    caches_.push_back({CacheTensor({.keys = keys,
+                                    .heads = spec.shape[0],
+                                    .head_dim = spec.shape[keys ? 2 : 3],
+                                    .element_bytes = qnn::ElementBytes(spec.type)},
+                                   capacity, qnn::Encoded(spec, zero)),
+                       keys ? Role::kPastKey : Role::kPastValue, tensor.role, tensor.index});
+  }
+
+  Cache* Find(const BoundTensor& tensor, Role Cache::* role) {
+    for (Cache& cache : caches_)
+      if (cache.*role == tensor.role && cache.index == tensor.index) return &cache;
+    return nullptr;
+  }
+
+  std::vector<StageIo> ios_;  // one per graph of the contract
+  std::vector<Cache> caches_;
+};
+
+class QnnExecutor : public Executor {
+ public:
+  QnnExecutor(const LoadArgs& args, Contract contract, std::vector<CompiledGraph> graphs)
+      : model_(args.package->plan().model),
+        variant_(*args.variant),
+        part_(*args.part),
+        contract_(std::move(contract)),
+        graphs_(std::move(graphs)) {}
+
+  Result<std::unique_ptr<ExecutorState>> NewState() const override {
+    return std::make_unique<QnnState>(contract_);
+  }
+
+  Result<void> Run(ExecutorState& state, const RunArgs& args) const override {
+    TRY(CheckRunArgs(model_, variant_, part_, args));
+    auto& own = static_cast<QnnState&>(state);
+    const size_t index = TRY(FindGraph(args));
+    StageIo& io = own.io(index);
+    Stopwatch watch;
+    TRY(io.Fill({.rows = args.rows, .past_len = args.past_len, .hidden = args.input}));
+    own.BindCaches(io, args.past_len);
+    double copy = watch.Lap();
+    TRY(io.Execute(graphs_[index]));
+    const double execute = watch.Lap();
+    TRY(ReadOutput(io, args));
+    own.StoreNew(io, args.past_len, args.rows);
+    if (args.observer) ShowTaps(io, args);
+    copy += watch.Lap();
+    if (args.times) {
+      args.times->copy += copy;
+      args.times->execute += execute;
+    }
+    return {};
+  }
+
+ private:
+  Result<size_t> FindGraph(const RunArgs& args) const {
+    for (size_t i = 0; i < contract_.graphs.size(); ++i)
+      if (contract_.graphs[i].name == args.stage.name()) return i;
+    return Corrupt("the part was not compiled for stage {}", args.stage.name())
+        .At("{}", part_.contract);
+  }
+
+  Result<void> ReadOutput(const StageIo& io, const RunArgs& args) const {
+    const std::optional<size_t> main = io.main_output();
+    if (!main) return {};
+    const BoundTensor& tensor = io.graph().outputs[*main];
+    const Shape& shape = tensor.info.spec.shape;
+    const bool logits = tensor.role == Role::kLogits;
+    const bool every_row = shape[2] == io.graph().rows;
+    if (logits && args.all_logits && !every_row && args.rows > 1)
+      return Unsupported("the HTP graph computes the logits of the last row only")
+          .Remedy("Convert again with --all-logits.");
+    const bool last_only = logits && !args.all_logits;
+    if (!last_only || !every_row) {
+      io.Read(*main, last_only ? 1 : args.rows, args.output);
+      return {};
+    }
+    std::vector<float> all(static_cast<size_t>(args.rows * shape.last()));
+    io.Read(*main, args.rows, all);
+    std::copy(all.end() - shape.last(), all.end(), args.output.begin());
+    return {};
+  }
+
+  void ShowTaps(const StageIo& io, const RunArgs& args) const {
+    for (size_t i = 0; i < io.graph().outputs.size(); ++i) {
+      const BoundTensor& tensor = io.graph().outputs[i];
+      if (tensor.value.empty()) continue;
+      const Shape& shape = tensor.info.spec.shape;
+      const int rows = std::min<int>(args.rows, static_cast<int>(shape[2]));
+      std::vector<float> values(static_cast<size_t>(rows * shape.last()));
+      io.Read(i, rows, values);
+      (*args.observer)(tensor.value, values);
+    }
+  }
+
+  ModelShape model_;
+  Variant variant_;
+  Part part_;
+  Contract contract_;
+  mutable std::vector<CompiledGraph> graphs_;  // in the contract's order; Run is one at a time
+};
+
+// Opens every file of the part once and finds its graphs in it.
+Result<std::vector<CompiledGraph>> LoadGraphs(const LoadArgs& args, const Contract& contract,
+                                              const std::shared_ptr<const qnn::Device>& device) {
+  std::map<std::string, std::shared_ptr<const qnn::Context>> contexts;
+  std::vector<CompiledGraph> graphs;
+  for (const GraphContract& graph : contract.graphs) {
+    auto& context = contexts[graph.file];
+    if (!context) {
+      const std::filesystem::path path = TRY(args.package->PathOf(graph.file));
+      const auto file = TRY(MappedFile::Open(path));
+      context = TRY(qnn::Context::Load(device, file->bytes()));
+    }
+    std::vector<qnn::TensorInfo> inputs, outputs;
+    for (const BoundTensor& tensor : graph.inputs) inputs.push_back(tensor.info);
+    for (const BoundTensor& tensor : graph.outputs) outputs.push_back(tensor.info);
+    graphs.push_back(TRY(CompiledGraph::Retrieve(context, graph.name, inputs, outputs)));
+  }
+  return graphs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executor>> LoadQnnExecutor(const LoadArgs& args) {
+  const std::string text = TRY(args.package->ReadText(args.part->contract));
+  Contract contract =
+      TRY(qnn::ContractFromJson(TRY(ParseJson(text, args.part->contract)), args.part->contract));
+  if (contract.graphs.empty())
+    return Corrupt("contract without graphs").At("{}", args.part->contract);
+  const auto library = TRY(qnn::Library::Open(TRY(qnn::FindLibrary(args.vendor_library))));
+  const auto device = TRY(qnn::Device::Create(library, contract.soc));
+  std::vector<CompiledGraph> graphs = TRY(LoadGraphs(args, contract, device));
+  return std::make_unique<QnnExecutor>(args, std::move(contract), std::move(graphs));
+}
+
+}  // namespace hexlane
