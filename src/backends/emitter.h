@@ -24,6 +24,7 @@ using Progress = std::function<void(double fraction, std::string_view what)>;
 struct UnitSource {
   int count = 0;
   std::function<Result<Graph>(int unit)> load;
+  std::function<void()> drop_pages;  // gives memory of mapped weights back; may be empty
 };
 
 // Runs the freshly built graph once, in memory, before it is written (verification).

@@ -33,6 +33,10 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+// Lets the system take back the pages of mapped bytes read so far; they are read again when
+// touched.
+void DropPages(std::span<const std::byte> mapped);
+
 // The whole of a text file. Refuses (kInvalidInput) one larger than `max_bytes`.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t max_bytes = 256u << 20);
 

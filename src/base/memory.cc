@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include <malloc.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -7,7 +9,8 @@ namespace hexlane {
 
 namespace {
 
-// The figure of one line of /proc/self/status ("VmHWM:   1234 kB"), in bytes; 0 where it is not there.
+// The figure of one line of /proc/self/status ("VmHWM:   1234 kB"), in bytes; 0 where it is not
+// there.
 size_t StatusBytes(const char* format) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/status", "re"),
                                                              std::fclose);
@@ -23,5 +26,11 @@ size_t StatusBytes(const char* format) {
 
 size_t PeakRssBytes() { return StatusBytes("VmHWM: %zu kB"); }
 size_t RssBytes() { return StatusBytes("VmRSS: %zu kB"); }
+
+void ReleaseFreeMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 }  // namespace hexlane

@@ -10,6 +10,9 @@ namespace hexlane {
 size_t PeakRssBytes();
 size_t RssBytes();  // resident now (VmRSS)
 
+// Gives memory that the allocator has free back to the system, where it can.
+void ReleaseFreeMemory();
+
 }  // namespace hexlane
 
 #endif  // HEXLANE_BASE_MEMORY_H_

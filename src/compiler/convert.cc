@@ -90,9 +90,10 @@ class Converter {
 
   // Every node that an SoC cannot run, before any work: those units will run on the CPU.
   Result<void> CheckSupport() {
-    const UnitSource shapes{decoder_->unit_count(), [this](int unit) {
-                              return decoder_->Build(unit, WeightData::kShapesOnly);
-                            }};
+    const UnitSource shapes{
+        decoder_->unit_count(),
+        [this](int unit) { return decoder_->Build(unit, WeightData::kShapesOnly); },
+        {}};
     for (const Target* target : targets_) {
       const Partition partition = TRY(PartitionUnits(shapes, "qnn", target));
       for (const Refusal& refusal : partition.refusals) {
@@ -160,6 +161,10 @@ class Converter {
     report_.warnings.insert(report_.warnings.end(), model.warnings.begin(), model.warnings.end());
     const UnitSource units = UnitsOf(writer, decoder_->unit_count());
     Manifest manifest = TRY(DescribeModel());
+    // What quantising took is free by now: the vendor library needs the memory more.
+    writer.DropWeightPages();
+    decoder_->checkpoint().DropPages();
+    ReleaseFreeMemory();
     TRY(CompileVariants(units, writer, manifest));
     TRY(AddTexts(writer, model, manifest));
     TRY(writer.Finish(manifest));

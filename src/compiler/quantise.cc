@@ -85,7 +85,7 @@ UnitSource UnitsOf(const PackageWriter& writer, int count) {
     const std::string text = TRY(writer.ReadText(UnitFile(unit)));
     return Parse(text, UnitFile(unit), [&](std::string_view name) { return writer.Weight(name); });
   };
-  return {count, load};
+  return {count, load, [&writer] { writer.DropWeightPages(); }};
 }
 
 }  // namespace hexlane

@@ -34,12 +34,12 @@ UnitSource UnitsOf(std::shared_ptr<const Package> package) {
     TRY(Verify(graph, GraphStage::kQuantised));
     return graph;
   };
-  return {count, load};
+  return {count, load, {}};
 }
 
 UnitSource UnitsOf(std::shared_ptr<const Decoder> decoder) {
   const int count = decoder->unit_count();
-  return {count, [decoder = std::move(decoder)](int unit) { return decoder->Build(unit); }};
+  return {count, [decoder = std::move(decoder)](int unit) { return decoder->Build(unit); }, {}};
 }
 
 Result<TokenizerFiles> ReadTokenizerFiles(const fs::path& path) {

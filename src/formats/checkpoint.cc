@@ -1,5 +1,6 @@
 #include "formats/checkpoint.h"
 
+#include "base/file.h"
 #include "formats/decode/decode.h"
 #include "formats/format.h"
 
@@ -60,6 +61,10 @@ std::span<const StoredTensor> Checkpoint::tensors() const { return parts_->tenso
 const Json& Checkpoint::config() const { return parts_->config; }
 const Json& Checkpoint::generation_config() const { return parts_->generation_config; }
 std::vector<fs::path> Checkpoint::files() const { return parts_->files; }
+
+void Checkpoint::DropPages() const {
+  for (const StoredTensor& tensor : parts_->tensors) hexlane::DropPages(tensor.bytes);
+}
 
 const StoredTensor* Checkpoint::Find(std::string_view name) const {
   const auto it = parts_->by_name.find(name);

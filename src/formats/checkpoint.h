@@ -62,6 +62,8 @@ class Checkpoint {
   // Hugging Face: the texts of the files. GGUF: made from the metadata (TokenizerFromGguf).
   Result<TokenizerFiles> tokenizer_files() const;
   std::vector<std::filesystem::path> files() const;  // every file read, for hashing
+  // Lets the system take back the memory of tensors read so far (base/file.h).
+  void DropPages() const;
 
   // Rows [first_row, first_row + rows) of the tensor seen as [elements / last, last], decoded to
   // float32 into `out` (rows * last values). kUnsupported when the type has no decoder; the error

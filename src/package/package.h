@@ -99,6 +99,7 @@ class PackageWriter {
   Result<void> SealWeights();
   // After SealWeights: the weight as written, mapped.
   Result<Tensor> Weight(std::string_view name) const;
+  void DropWeightPages() const;                                        // base/file.h, DropPages
   Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
   Result<std::string> ReadText(std::string_view file) const;
   // Hashes every file below directory(), writes manifest.json and commits. kCorrupt, and nothing

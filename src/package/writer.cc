@@ -70,6 +70,10 @@ Result<void> PackageWriter::SealWeights() {
   return AddText(kWeightIndexFile, text);
 }
 
+void PackageWriter::DropWeightPages() const {
+  if (weights_) DropPages(weights_->bytes());
+}
+
 Result<Tensor> PackageWriter::Weight(std::string_view name) const {
   CHECK(weights_ != nullptr);  // sealed
   const auto it = index_.find(name);

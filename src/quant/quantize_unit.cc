@@ -1,23 +1,31 @@
 #include "quant/quantize_unit.h"
 
+#include "op/dims.h"
 #include "quant/quantize_tensor.h"
 
 namespace hexlane {
 namespace {
 
 // What decides a value's encoding besides its range.
-enum class Role : uint8_t { kPlain, kCache, kScores };
+enum class Role : uint8_t { kPlain, kCache, kScores, kResidual };
 
 struct ValuePlan {
   Role role = Role::kPlain;
   ValueId range_of = kNone;  // whose range counts; a cache's: the value that is appended to it
 };
 
-// By ValueId. Attention(q, k, v, past_k, past_v, past_len) → (out, scores).
+bool IsCache(const Value& input) { return input.shape.rank() > 0 && input.shape[0] == kPast; }
+
+// By ValueId. The residual stream is what enters a unit and what sums and embeddings give.
+// Attention(q, k, v, past_k, past_v, past_len) → (out, scores).
 std::vector<ValuePlan> PlanValues(const Graph& unit) {
   std::vector<ValuePlan> plans(unit.values().size());
   for (size_t i = 0; i < plans.size(); ++i) plans[i].range_of = static_cast<ValueId>(i);
+  for (const ValueId id : unit.inputs())
+    if (!IsCache(unit.value(id))) plans[id].role = Role::kResidual;
   for (const Node& node : unit.nodes()) {
+    if (node.op == OpKind::kAdd || node.op == OpKind::kEmbedding)
+      plans[node.outputs[0]].role = Role::kResidual;
     if (node.op != OpKind::kAttention) continue;
     for (const int input : {1, 2, 3, 4})
       plans[node.inputs[input]] = {Role::kCache, node.inputs[input < 3 ? input : input - 2]};
@@ -33,6 +41,7 @@ Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions
     case Role::kCache:
       return SymmetricEncoding(fitted.max_abs(), options.kv_bits == 8 ? DType::kU8 : DType::kU16);
     case Role::kScores: fitted.min -= kMaskMargin; break;
+    case Role::kResidual: return {.dtype = DType::kF16};
   }
   return AsymmetricEncoding(fitted, DType::kU16);
 }

@@ -23,6 +23,9 @@ struct QuantizeArgs {
 //                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them
 //   vectors       float32; with float16 activations rounded to float16 values
 //   activations   F16, or U16 asymmetric over the calibrated range
+//   residual      F16 always: a few of its channels are thousands of times larger than the rest
+//                 (Sun et al. 2024, "Massive Activations in Large Language Models"), which no
+//                 integer scale can serve
 //   keys, values  of attention and its cache: symmetric, U16 with offset -32768 or U8 with offset
 //                 -128 (HTP multiplies by nothing else); a cache input has the encoding of the
 //                 value that is appended to it

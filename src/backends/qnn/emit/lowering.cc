@@ -107,10 +107,32 @@ Result<void> Lowering::TapOutputs(const Node& node) {
 
 Result<Ref> Lowering::InOwnEncoding(ValueId id, Ref computed) {
   const Value& value = unit_->value(id);
-  const TensorSpec want = SpecOfValue(value, builder_.spec(computed).shape);
-  if (want.type == builder_.spec(computed).type) return computed;
-  return builder_.Add(
-      {.type = "Convert", .name = value.name + ".u8", .inputs = {computed}, .out = want});
+  const TensorSpec& have = builder_.spec(computed);
+  const TensorSpec want = SpecOfValue(value, have.shape);
+  if (want.type == have.type) return computed;
+  const bool quantize = have.type == DataType::kF16;
+  return builder_.Add({.type = quantize ? "Quantize" : "Convert",
+                       .name = value.name + (quantize ? ".fixed" : ".u8"),
+                       .inputs = {computed},
+                       .out = want});
+}
+
+bool Lowering::computes_in_float(const Node& node) const {
+  const auto float_activation = [&](ValueId id) {
+    const Value& value = unit_->value(id);
+    return !value.constant && value.dtype == DType::kF32 && IsFloat(value);
+  };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), float_activation) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), float_activation);
+}
+
+Result<Ref> Lowering::FloatRows(ValueId id) {
+  const Ref rows = TRY(Rows(id));
+  if (is_float(id)) return rows;
+  return builder_.Add({.type = "Dequantize",
+                       .name = unit_->value(id).name + ".f16",
+                       .inputs = {rows},
+                       .out = {DataType::kF16, builder_.spec(rows).shape, {}}});
 }
 
 Result<void> Lowering::SetValue(ValueId id, Ref computed) {

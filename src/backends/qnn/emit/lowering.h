@@ -2,8 +2,9 @@
 // listed in rules.cc: why it cannot run on a target, and the QNN ops it becomes.
 //
 // An activation [rows, dim] of the IR is the QNN tensor [1, 1, rows, dim]; its encoding decides the
-// element type (none: f16). f16 graphs compute in f16, fixed-point graphs in 16 bits; 8-bit
-// encodings (the KV cache) are reached by a conversion at the end.
+// element type (none: f16). f16 values are computed in f16, fixed-point ones in 16 bits; 8-bit
+// encodings (the KV cache) are reached by a conversion at the end. Element-wise ops and norms may
+// mix: they compute in f16 then, between a Dequantize and a Quantize.
 #ifndef HEXLANE_BACKENDS_QNN_EMIT_LOWERING_H_
 #define HEXLANE_BACKENDS_QNN_EMIT_LOWERING_H_
 
@@ -59,6 +60,11 @@ class Lowering {
 
   bool is_float(ValueId id) const;             // f16
   const Encoding& encoding(ValueId id) const;  // of a fixed-point value
+  // Whether an op with these inputs and outputs computes in f16: one f16 value is enough, the
+  // others are converted.
+  bool computes_in_float(const Node& node) const;
+  // The value as rows in f16.
+  Result<Ref> FloatRows(ValueId id);
   // Spec in which an op computes the value: its own, or 16 bits over the same range for an 8-bit
   // encoding.
   TensorSpec ComputeSpec(ValueId id, Shape shape) const;

@@ -21,7 +21,6 @@ Result<void> LowerRope(Lowering& lowering, const Node& node);
 Reason RefuseAttention(const Graph& unit, const Node& node, const Target& target);
 Result<void> LowerAttention(Lowering& lowering, const Node& node);
 
-Reason RefuseElementwise(const Graph& unit, const Node& node, const Target& target);
 Result<void> LowerElementwise(Lowering& lowering, const Node& node);
 
 Reason RefuseEmbedding(const Graph& unit, const Node& node, const Target& target);

@@ -5,6 +5,7 @@
 
 #include "backends/qnn/io/stage_io.h"
 #include "base/file.h"
+#include "base/memory.h"
 
 namespace hexlane::qnn {
 namespace {
@@ -113,6 +114,7 @@ Result<void> PartCompiler::LowerUnits(Lowering& lowering, size_t stage) {
                     "lowering " + graph.name());
     TRY(lowering.AddUnit(graph));
   }
+  if (args_.units.drop_pages) args_.units.drop_pages();  // the library has its own copy
   return lowering.Finish();
 }
 
@@ -125,6 +127,7 @@ Result<float> PartCompiler::DeepestMask() const {
 
 Result<void> PartCompiler::WriteBinary(const Context& context, const std::string& file) {
   child_.activity().Set("writing", "binary", file);
+  ReleaseFreeMemory();  // serialising is when memory peaks
   const std::vector<std::byte> binary = TRY(context.Serialize());
   const std::filesystem::path path = args_.directory / file;
   std::error_code ignored;  // FileWriter reports what matters

@@ -24,7 +24,7 @@ TensorSpec FittedU16(std::span<const float> values) {
 Reason RefuseRmsNorm(const Graph& unit, const Node& node, const Target&) {
   const Value& weight = unit.value(node.inputs[1]);
   if (!weight.constant) return "its weight is not a constant";
-  return RefuseMixed(unit, node);
+  return std::nullopt;
 }
 
 Result<void> LowerRmsNorm(Lowering& lowering, const Node& node) {
@@ -32,20 +32,24 @@ Result<void> LowerRmsNorm(Lowering& lowering, const Node& node) {
   const std::string& name = lowering.unit().NameOf(node);
   const Value& weight = lowering.unit().value(node.inputs[1]);
   const std::vector<float> gamma = ConstantFloats(weight);
+  const bool in_float = lowering.computes_in_float(node);
   const TensorSpec gamma_spec =
-      lowering.is_float(out) ? TensorSpec{DataType::kF16, weight.shape, {}} : FittedU16(gamma);
+      in_float ? TensorSpec{DataType::kF16, weight.shape, {}} : FittedU16(gamma);
   const Ref gamma_ref =
       TRY(lowering.builder().Constant(name + ".weight", gamma_spec, Encoded(gamma_spec, gamma)));
   const int64_t dim = lowering.unit().value(out).shape.last(), chunk = weight.shape[0];
   const Shape shape = {1, 1, lowering.rows() * dim / chunk, chunk};
-  const Ref x = TRY(lowering.Reshape(TRY(lowering.Rows(node.inputs[0])), shape, name + ".chunks"));
+  const ValueId in = node.inputs[0];
+  const Ref rows = TRY(in_float ? lowering.FloatRows(in) : lowering.Rows(in));
+  const Ref x = TRY(lowering.Reshape(rows, shape, name + ".chunks"));
   const Ref y =
       TRY(lowering.builder().Add({.type = "RmsNorm",
                                   .name = name,
                                   .inputs = {x, gamma_ref},
                                   .params = {{"axes", IntArray{DataType::kU32, {1}, {3}}},
                                              {"epsilon", std::get<RmsNormAttrs>(node.attrs).eps}},
-                                  .out = lowering.ComputeSpec(out, shape)}));
+                                  .out = in_float ? TensorSpec{DataType::kF16, shape, {}}
+                                                  : lowering.ComputeSpec(out, shape)}));
   return lowering.SetValue(out, y);
 }
 

@@ -3,15 +3,17 @@
 namespace hexlane::qnn {
 namespace {
 
+Reason RefuseNothing(const Graph&, const Node&, const Target&) { return std::nullopt; }
+
 constexpr Rule kRules[] = {
     {OpKind::kEmbedding, RefuseEmbedding, nullptr},
     {OpKind::kLinear, RefuseLinear, LowerLinear},
     {OpKind::kRmsNorm, RefuseRmsNorm, LowerRmsNorm},
     {OpKind::kRope, RefuseRope, LowerRope},
     {OpKind::kAttention, RefuseAttention, LowerAttention},
-    {OpKind::kAdd, RefuseElementwise, LowerElementwise},
-    {OpKind::kMul, RefuseElementwise, LowerElementwise},
-    {OpKind::kSilu, RefuseElementwise, LowerElementwise},
+    {OpKind::kAdd, RefuseNothing, LowerElementwise},
+    {OpKind::kMul, RefuseNothing, LowerElementwise},
+    {OpKind::kSilu, RefuseNothing, LowerElementwise},
 };
 
 }  // namespace
