@@ -196,8 +196,8 @@ class TextTokenizer {
   virtual std::vector<int32_t> Encode(std::string_view text, bool add_special,
                                       bool parse_special) const = 0;
   virtual Result<std::string> Decode(std::span<const int32_t> ids, bool skip_special) const = 0;
-  // As apply_chat_template of transformers; `arguments_json` is an object of its keyword arguments and further
-  // template variables, e.g. {"add_generation_prompt": true}; empty: none.
+  // As apply_chat_template of transformers; `arguments_json` is an object of its keyword arguments
+  // and further template variables, e.g. {"add_generation_prompt": true}; empty: none.
   virtual Result<std::string> RenderChat(std::string_view messages_json,
                                          std::string_view arguments_json) const = 0;
 };

@@ -18,7 +18,6 @@ double SnrDb(std::span<const float> values,
 double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
                      int64_t vocab);
 
-
 }  // namespace hexlane
 
 #endif  // HEXLANE_COMPILER_COMPARE_H_
