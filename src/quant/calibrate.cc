@@ -1,6 +1,7 @@
 #include "quant/calibrate.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hexlane {
 
@@ -26,7 +27,9 @@ Result<void> Calibrator::Record(std::string_view name, std::span<const float> va
   for (float value : values) {
     range.min = value < range.min ? value : range.min;
     range.max = value > range.max ? value : range.max;
+    range.sum_abs += std::abs(value);
   }
+  range.count += static_cast<int64_t>(values.size());
   return {};
 }
 

@@ -13,11 +13,15 @@
 
 namespace hexlane {
 
-// Least and greatest element of a value over all windows; unlike MinMax it need not hold 0.
+// Least, greatest and mean absolute element of a value over all windows; unlike MinMax it need not
+// hold 0.
 struct ActivationRange {
   float min = std::numeric_limits<float>::max();
   float max = std::numeric_limits<float>::lowest();
+  double sum_abs = 0;
+  int64_t count = 0;
 
+  double mean_abs() const { return count ? sum_abs / static_cast<double>(count) : 0; }
   // Every element was the same number: a sign of a broken checkpoint or graph.
   bool constant() const { return min == max; }
   MinMax with_zero() const { return {min < 0 ? min : 0, max > 0 ? max : 0}; }

@@ -7,7 +7,17 @@ namespace hexlane {
 namespace {
 
 // What decides a value's encoding besides its range.
-enum class Role : uint8_t { kPlain, kCache, kScores, kResidual };
+enum class Role : uint8_t {
+  kPlain,
+  kFlexible,  // may be F16 among integer values: no op that reads it minds
+  kCache,
+  kScores,
+  kResidual,
+};
+
+// An integer step larger than this share of the mean magnitude drowns the ordinary values of a
+// tensor whose range is set by a few outliers: such a value stays in F16.
+constexpr double kCoarseStep = 1.0 / 128;
 
 struct ValuePlan {
   Role role = Role::kPlain;
@@ -16,11 +26,27 @@ struct ValuePlan {
 
 bool IsCache(const Value& input) { return input.shape.rank() > 0 && input.shape[0] == kPast; }
 
+// Ops that backends run on a mixture of F16 and integer values.
+bool Mixes(OpKind op) {
+  return op == OpKind::kLinear || op == OpKind::kRmsNorm || op == OpKind::kAdd ||
+         op == OpKind::kMul || op == OpKind::kSilu;
+}
+
+void FindFlexible(const Graph& unit, std::vector<ValuePlan>& plans) {
+  for (const Node& node : unit.nodes())
+    if (Mixes(node.op)) plans[node.outputs[0]].role = Role::kFlexible;
+  for (const Node& node : unit.nodes()) {
+    if (Mixes(node.op)) continue;
+    for (const ValueId id : node.inputs) plans[id].role = Role::kPlain;
+  }
+}
+
 // By ValueId. The residual stream is what enters a unit and what sums and embeddings give.
 // Attention(q, k, v, past_k, past_v, past_len) → (out, scores).
 std::vector<ValuePlan> PlanValues(const Graph& unit) {
   std::vector<ValuePlan> plans(unit.values().size());
   for (size_t i = 0; i < plans.size(); ++i) plans[i].range_of = static_cast<ValueId>(i);
+  FindFlexible(unit, plans);
   for (const ValueId id : unit.inputs())
     if (!IsCache(unit.value(id))) plans[id].role = Role::kResidual;
   for (const Node& node : unit.nodes()) {
@@ -38,6 +64,11 @@ Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions
   MinMax fitted = range.with_zero();
   switch (role) {
     case Role::kPlain: break;
+    case Role::kFlexible: {
+      const Encoding encoding = AsymmetricEncoding(fitted, DType::kU16);
+      if (encoding.scale > kCoarseStep * range.mean_abs()) return {.dtype = DType::kF16};
+      return encoding;
+    }
     case Role::kCache:
       return SymmetricEncoding(fitted.max_abs(), options.kv_bits == 8 ? DType::kU8 : DType::kU16);
     case Role::kScores: fitted.min -= kMaskMargin; break;

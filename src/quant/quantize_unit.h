@@ -22,7 +22,8 @@ struct QuantizeArgs {
 //   matrices      by the scheme's `layers` or, for the embedding table and the weight that makes
 //                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them
 //   vectors       float32; with float16 activations rounded to float16 values
-//   activations   F16, or U16 asymmetric over the calibrated range
+//   activations   F16, or U16 asymmetric over the calibrated range; F16 also where outliers would
+//                 make the U16 step too coarse for the ordinary values
 //   residual      F16 always: a few of its channels are thousands of times larger than the rest
 //                 (Sun et al. 2024, "Massive Activations in Large Language Models"), which no
 //                 integer scale can serve

@@ -16,16 +16,20 @@ struct LinearLowering {
   const std::string& name;
   const Value& weight;
   int64_t n, k;
-  Ref x;
+  bool in_float;  // computes in f16
+  Ref x;          // in f16 then
 
   GraphBuilder& builder() { return lowering.builder(); }
   ValueId out() const { return node.outputs[0]; }
+  TensorSpec OutSpec(Shape shape) const {
+    return in_float ? TensorSpec{DataType::kF16, shape, {}} : lowering.ComputeSpec(out(), shape);
+  }
 
   // A constant bias: f16, or 32 bits at the accumulator's scale of each channel.
   Result<std::optional<Ref>> Bias(std::span<const ScaleOffset> channel_scales) {
     if (node.inputs.size() < 3) return std::nullopt;
     const std::vector<float> bias = ConstantFloats(lowering.unit().value(node.inputs[2]));
-    if (lowering.is_float(out())) {
+    if (in_float) {
       const TensorSpec spec = {DataType::kF16, {n}, {}};
       return TRY(builder().Constant(name + ".bias", spec, Encoded(spec, bias)));
     }
@@ -49,7 +53,7 @@ struct LinearLowering {
                        .inputs = inputs,
                        .params = {{"stride", IntArray{DataType::kU32, {2}, {1, 1}}},
                                   {"pad_amount", IntArray{DataType::kU32, {2, 2}, {0, 0, 0, 0}}}},
-                       .out = lowering.ComputeSpec(out(), lowering.RowsShape(n))}));
+                       .out = OutSpec(lowering.RowsShape(n))}));
     return lowering.SetValue(out(), y);
   }
 
@@ -71,8 +75,9 @@ struct LinearLowering {
     return Conv(filter, channels);
   }
 
-  // y = Σ d (q-8) x  +  Σ_blocks c · (sum of x over the block)
-  Result<void> AffineBlocks() {
+  // 4-bit blocks with f16 activations: y = Σ d (q-8) x  +  Σ_blocks c · (sum of x over the block).
+  // LPBQ, which HTP refuses with f16, has d = block scale · channel scale and no c.
+  Result<void> FloatBlocks() {
     CentredBlocks blocks = Centre(UnpackConstant(weight));
     const TensorSpec spec = {DataType::kF16, {lowering.rows(), n}, {}};
     PerBlock quant{{1, static_cast<uint32_t>(kBlock)}, std::move(blocks.scales)};
@@ -103,8 +108,7 @@ Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
   if (!weight.constant) return "its weight is not a constant";
   if (node.inputs.size() > 2 && !unit.value(node.inputs[2]).constant)
     return "its bias is not a constant";
-  if (Reason reason = RefuseMixed(unit, node)) return reason;
-  const bool is_float = IsFloat(unit.value(node.outputs[0]));
+  const bool is_float = IsFloat(unit.value(node.outputs[0])) || IsFloat(unit.value(node.inputs[0]));
   const Scheme scheme = weight.constant->view().scheme;
   const std::string_view name = scheme == Scheme::kPlain ? "float" : Info(scheme).name;
   switch (scheme) {
@@ -113,7 +117,7 @@ Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
       if (is_float) return std::nullopt;
       return "float weights need f16 activations";
     case Scheme::kW4Lpbq32:
-      if (!is_float && weight.shape[1] % kBlock == 0) return std::nullopt;
+      if (weight.shape[1] % kBlock == 0) return std::nullopt;
       break;
     case Scheme::kW4Affine32:
     case Scheme::kW8Block32:
@@ -126,19 +130,25 @@ Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
 
 Result<void> LowerLinear(Lowering& lowering, const Node& node) {
   const Value& weight = lowering.unit().value(node.inputs[1]);
+  const ValueId in = node.inputs[0];
+  const bool in_float = lowering.computes_in_float(node);
   LinearLowering linear{lowering,
                         node,
                         lowering.unit().NameOf(node),
                         weight,
                         weight.shape[0],
                         weight.shape[1],
-                        TRY(lowering.Rows(node.inputs[0]))};
+                        in_float,
+                        TRY(in_float ? lowering.FloatRows(in) : lowering.Rows(in))};
   switch (weight.constant->view().scheme) {
     case Scheme::kPlain: return linear.Plain();
-    case Scheme::kW4Affine32: return linear.AffineBlocks();
+    case Scheme::kW4Affine32: return linear.FloatBlocks();
+    case Scheme::kW4Lpbq32:
+      return in_float ? linear.FloatBlocks() : linear.Integer(UnpackConstant(weight));
     case Scheme::kW8Block32: return linear.Integer(PerChannelInt8(UnpackConstant(weight)));
-    default: return linear.Integer(UnpackConstant(weight));
+    case Scheme::kW8Channel: break;
   }
+  return linear.Integer(UnpackConstant(weight));
 }
 
 }  // namespace hexlane::qnn

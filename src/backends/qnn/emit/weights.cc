@@ -75,7 +75,21 @@ QuantizedMatrix PerChannelInt8(const QuantizedMatrix& blocks) {
   return out;
 }
 
+namespace {
+
+CentredBlocks FromLpbq(QuantizedMatrix matrix) {
+  CentredBlocks out;
+  const auto blocks = static_cast<size_t>(matrix.blocks());
+  for (size_t i = 0; i < matrix.block_scales.size(); ++i)
+    out.scales.push_back({matrix.scales[i / blocks] * matrix.block_scales[i], 0});
+  out.q = std::move(matrix.q);
+  return out;
+}
+
+}  // namespace
+
 CentredBlocks Centre(QuantizedMatrix matrix) {
+  if (Info(matrix.scheme).scale == ScaleKind::kInteger) return FromLpbq(std::move(matrix));
   CentredBlocks out;
   out.q = std::move(matrix.q);
   for (int8_t& q : out.q) q = static_cast<int8_t>(q - 8);
