@@ -7,6 +7,9 @@
 namespace hexlane {
 namespace {
 
+// Largest size of a head; models have up to 576.
+constexpr int64_t kMaxHeadDim = 1 << 16;
+
 std::vector<double> Frequencies(double theta, int64_t dim) {
   std::vector<double> freq;
   for (int64_t i = 0; i < dim; i += 2)
@@ -93,6 +96,13 @@ std::vector<float> PlainInverseFrequencies(double theta, int64_t rotary_dim) {
 
 Result<RopeFrequencies> ScaledFrequencies(const Json& parameters, double theta, int64_t rotary_dim,
                                           int64_t max_positions, const std::string& where) {
+  if (!(theta > 0) || !std::isfinite(theta))
+    return InvalidInput("a rope theta of {}", theta).At("{}", where).Want("a number above 0");
+  if (rotary_dim < 2 || rotary_dim > kMaxHeadDim || rotary_dim % 2 != 0) {
+    return InvalidInput("{} rotary dimensions of a head", rotary_dim)
+        .At("{}", where)
+        .Want("an even number from 2 to {}", kMaxHeadDim);
+  }
   std::vector<double> freq = Frequencies(theta, rotary_dim);
   if (parameters.is_null()) return RopeFrequencies{ToFloats(freq)};
   std::string type = TRY(JsonFieldOr<std::string>(parameters, "rope_type", "", where));

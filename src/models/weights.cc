@@ -128,7 +128,7 @@ Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const S
     if (heads) PermuteRows(*exact, order);
     return Pack(*exact);
   }
-  if (!heads) {
+  if (!heads && want.rank() > 1) {  // vectors are small: float32 for every backend
     if (auto mapped = MappedTensor(*stored, decoder.shared_checkpoint())) return *std::move(mapped);
   }
   std::vector<float> values = TRY(checkpoint.ReadFloats(*stored));
