@@ -120,8 +120,7 @@ class Converter {
       return Failure(std::move(error));
     }
     tokenizer_files_ = *std::move(files);
-    tokenizer_ = TRY(Tokenizer::FromJson(tokenizer_files_.tokenizer_json,
-                                         tokenizer_files_.tokenizer_config_json));
+    tokenizer_ = TRY(MakeTokenizer(tokenizer_files_, options_.model));
     const int64_t surplus = tokenizer_->vocab_size() - decoder_->config().vocab;
     if (surplus <= 0) return {};
     if (surplus <= kMaxSurplusTokens) {

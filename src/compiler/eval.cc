@@ -19,8 +19,7 @@ using Windows = std::vector<std::vector<int32_t>>;
 Result<Windows> ReadWindows(const EvalOptions& options) {
   if (options.window < 4) return Usage("a window of {} tokens", options.window).Want("at least 4");
   const TokenizerFiles files = TRY(ReadTokenizerFiles(options.source.path));
-  const auto tokenizer =
-      TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+  const auto tokenizer = TRY(MakeTokenizer(files, options.source.path));
   const std::vector<int32_t> ids = tokenizer->Encode(TRY(ReadTextFile(options.text)));
   const auto width = static_cast<size_t>(options.window);
   Windows windows;

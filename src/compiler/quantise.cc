@@ -44,8 +44,10 @@ class Quantiser {
   Result<void> Unit(int unit, bool is_last) {
     Graph graph = TRY(args_.decoder->Build(unit));
     if (args_.options.scheme->needs_calibration()) TRY(calibrator_.Advance(graph, is_last));
-    UnitReport report = TRY(QuantizeUnit(
-        graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool}));
+    Result<UnitReport> quantised = QuantizeUnit(
+        graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool});
+    if (!quantised) return InCheckpoint(std::move(quantised).error());
+    UnitReport report = *std::move(quantised);
     TRY(Verify(graph, GraphStage::kQuantised));
     for (const Value& value : graph.values()) {
       if (!value.constant) continue;
@@ -56,6 +58,15 @@ class Quantiser {
     texts_.push_back(Print(graph));
     model_.reports.push_back(std::move(report));
     return {};
+  }
+
+  // An error of a weight, with the file that the weight is from.
+  Failure InCheckpoint(Error error) const {
+    if (error.code == Code::kInvalidInput) {
+      error.where = fmt::format("{}: {}", args_.decoder->checkpoint().where(), error.where);
+      if (error.remedy.empty()) error.remedy = "The checkpoint is damaged: download it again";
+    }
+    return Failure(std::move(error));
   }
 
   void Count(const UnitReport& report) {

@@ -62,4 +62,13 @@ Result<TokenizerFiles> ReadTokenizerFiles(const fs::path& path) {
   return checkpoint->tokenizer_files();
 }
 
+Result<std::unique_ptr<Tokenizer>> MakeTokenizer(const TokenizerFiles& files,
+                                                 const fs::path& where) {
+  auto tokenizer = Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json);
+  if (tokenizer) return tokenizer;
+  Error error = std::move(tokenizer).error();
+  error.where = fmt::format("{}: {}", where.string(), error.where);
+  return Failure(std::move(error));
+}
+
 }  // namespace hexlane

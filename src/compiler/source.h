@@ -9,6 +9,7 @@
 #include "formats/tokenizer_files.h"
 #include "models/decoder.h"
 #include "package/package.h"
+#include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {
 
@@ -27,6 +28,10 @@ std::string UnitFile(int unit);
 
 // tokenizer.json and tokenizer_config.json of a package, a checkpoint, or beside a tokenizer.json.
 Result<TokenizerFiles> ReadTokenizerFiles(const std::filesystem::path& path);
+
+// The tokenizer of these files; its errors say that they are of `where`.
+Result<std::unique_ptr<Tokenizer>> MakeTokenizer(const TokenizerFiles& files,
+                                                 const std::filesystem::path& where);
 
 }  // namespace hexlane
 

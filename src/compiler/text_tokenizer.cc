@@ -69,7 +69,7 @@ class FileTokenizer : public TextTokenizer {
 Result<std::shared_ptr<const TextTokenizer>> TextTokenizer::Open(
     const std::filesystem::path& path) {
   TokenizerFiles files = TRY(ReadTokenizerFiles(path));
-  auto tokenizer = TRY(Tokenizer::FromJson(files.tokenizer_json, files.tokenizer_config_json));
+  auto tokenizer = TRY(MakeTokenizer(files, path));
   return std::make_shared<FileTokenizer>(std::move(tokenizer),
                                          std::move(files.tokenizer_config_json));
 }

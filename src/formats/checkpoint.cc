@@ -25,7 +25,7 @@ Failure Unrecognised(const fs::path& path) {
   for (const Format& format : kFormats)
     handled.append(handled.empty() ? "" : ", or ").append(format.handled);
   Failure failure = Unsupported("'{}' is not a checkpoint that Hexlane can read", path.string());
-  failure = std::move(failure).Want("{}", handled);
+  (void)std::move(failure).Want("{}", handled);
   if (path.extension() == ".safetensors")
     return std::move(failure).Remedy("Give the folder that holds it, with config.json beside it");
   return std::move(failure).Remedy("Give the file or the folder itself");
