@@ -25,11 +25,12 @@ namespace {
 
 // The Error for a failed system call on `path`, with what the user can do about it.
 Failure SystemFailure(std::string_view verb, const fs::path& path, int error) {
-  const Code code = error == ENOENT || error == ENOTDIR ? Code::kNotFound : Code::kIo;
+  const bool missing = (error == ENOENT || error == ENOTDIR) && verb != "create folder";
+  const Code code = missing ? Code::kNotFound : Code::kIo;
   std::string_view remedy;
   switch (error) {
     case ENOENT:
-    case ENOTDIR: remedy = "Check the path"; break;
+    case ENOTDIR: remedy = missing ? "Check the path" : "Choose another folder"; break;
     case EACCES:
     case EPERM: remedy = "Check the permissions of the file and its folder"; break;
     case EROFS: remedy = "The file system is read-only: choose another folder"; break;

@@ -10,6 +10,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "libQnnHtp.so";
+constexpr const char* kRemedy =
+    "Run tools/setup.sh (it installs the package onnxruntime-qnn into .venv), or name the library "
+    "with --qnn, HEXLANE_QNN or QNN_SDK_ROOT.";
 #if defined(__aarch64__) && defined(__ANDROID__)
 constexpr const char* kPlatforms[] = {"aarch64-android"};
 #elif defined(__aarch64__)
@@ -39,9 +42,7 @@ Failure Missing(const Search& search) {
   for (const fs::path& path : search.tried) places += (places.empty() ? "" : ", ") + path.string();
   return Environment("the QNN library {} was not found", kFile)
       .At("searched {}", places)
-      .Remedy(
-          "Run tools/setup.sh (it installs the package onnxruntime-qnn into .venv), or name the "
-          "library with --qnn, HEXLANE_QNN or QNN_SDK_ROOT.");
+      .Remedy("{}", kRemedy);
 }
 
 // A file is taken as it is; a folder must contain libQnnHtp.so, at its top or where an SDK has it.
@@ -49,7 +50,10 @@ Result<fs::path> InNamedPlace(const fs::path& place, std::string_view origin) {
   std::error_code ignored;
   if (!fs::is_directory(place, ignored)) {
     if (IsFile(place)) return place;
-    return Environment("{} names a file that is not there", origin).At("{}", place.string());
+    return Environment("{} names a file that is not there", origin)
+        .At("{}", place.string())
+        .Want("{} or a folder with it", kFile)
+        .Remedy("{}", kRemedy);
   }
   Search search;
   if (search.Try(place / kFile)) return place / kFile;
