@@ -13,7 +13,8 @@ void AddGenerateOptions(CLI::App& app, GenerateSetup& setup) {
   app.add_flag("!--trust", setup.engine.check_files,
                "do not compare the files' checksums before loading");
   app.add_option("-n,--max-tokens", setup.generate.max_tokens, "0: until the context is full")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--temperature", setup.generate.temperature, "0: greedy")->capture_default_str();
   app.add_option("--top-k", setup.generate.top_k, "0: off")->capture_default_str();
   app.add_option("--top-p", setup.generate.top_p, "1: off")->capture_default_str();

@@ -68,9 +68,13 @@ int Refuse(const CLI::App& app, const CLI::ParseError& error, int argc, char** a
     Write(app.help());
     return ExitCode(Code::kUsage);
   }
+  const std::string_view first = argv[1];
+  std::string what = error.what();
+  if (app.get_subcommands().empty() && !first.starts_with("-"))
+    what = fmt::format("unknown verb '{}'", first);
   const auto is_json = [](std::string_view argument) { return argument == "--json"; };
   PrintError({.code = Code::kUsage,
-              .what = error.what(),
+              .what = what,
               .remedy = "hexlane --help and hexlane VERB --help list the options"},
              std::any_of(argv + 1, argv + argc, is_json));
   return ExitCode(Code::kUsage);
