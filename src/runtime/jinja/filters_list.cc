@@ -65,7 +65,8 @@ Result<Value> Reverse(Env& env, const Args& args) {
 Result<Value> Sum(Env& env, const Args& args) {
   Value total = args[2].absent() ? Value(Int{0}) : args[2];
   if (total.IsText()) return InvalidInput("sum() can't sum strings");
-  for (const Value& item : TRY(Iterate(env, args[0]))->items) {
+  const SequenceRef items = TRY(Iterate(env, args[0]));
+  for (const Value& item : items->items) {
     TRY(env.Step());
     total = TRY(Arithmetic(env, Op::kAdd, total, TRY(AttributePath(env, item, args[1]))));
   }

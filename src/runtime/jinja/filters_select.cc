@@ -68,7 +68,8 @@ Result<Value> Select(Env& env, const Args& args, bool attribute, bool keep) {
     if (test == nullptr) return InvalidInput("no test of that name in select or reject");
   }
   std::vector<Value> out;
-  for (const Value& item : TRY(Iterate(env, args[0]))->items) {
+  const SequenceRef items = TRY(Iterate(env, args[0]));
+  for (const Value& item : items->items) {
     TRY(env.Step());
     const Value tested = attribute ? TRY(AttributePath(env, item, args[1])) : item;
     bool verdict = tested.Truth();

@@ -51,6 +51,7 @@ class DictView : public Object {
   bool Iterable() const override { return true; }
   std::optional<size_t> Length() const override { return items_->items.size(); }
   Result<SequenceRef> Items(Env&) override { return items_; }
+  const Sequence& sequence() const { return *items_; }
 
  private:
   std::string name_;

@@ -117,6 +117,16 @@ Result<void> Parser::ParsePrint(Block& block) {
   return {};
 }
 
+Result<void> Parser::ParsePrintTag(Block& block) {
+  for (bool first = true; !AtKind(Kind::kBlockEnd); first = false) {
+    if (!first) TRY(ExpectOp(","));
+    auto node = MakeNode<Print>(Current().line);
+    node->value = TRY(Expression());
+    block.push_back(std::move(node));
+  }
+  return {};
+}
+
 Result<void> Parser::Statement(Block& block) {
   const int line = Current().line;
   if (!AtKind(Kind::kName)) return Unexpected("the name of a tag");
@@ -131,7 +141,7 @@ Result<void> Parser::Statement(Block& block) {
   if (tag == "generation") return ParseGeneration(block);
   if (tag == "break") return ParseLoopControl(block, Flow::kBreak);
   if (tag == "continue") return ParseLoopControl(block, Flow::kContinue);
-  if (tag == "print") return ParsePrint(block);
+  if (tag == "print") return ParsePrintTag(block);
   for (const std::string_view known :
        {"block", "extends", "include", "import", "from", "autoescape"})
     if (tag == known)

@@ -81,7 +81,8 @@ class Parser {
   Result<Block> Body(Names end_tags);                     // from the %} of the opening tag
   Result<void> CloseTag() { return ExpectKind(Token::Kind::kBlockEnd, "end of statement block"); }
   Result<void> Statement(Block& block);
-  Result<void> ParsePrint(Block& block);
+  Result<void> ParsePrint(Block& block);     // {{ … }}
+  Result<void> ParsePrintTag(Block& block);  // {% print …, … %}
   Result<void> ParseIf(Block& block);
   Result<void> ParseFor(Block& block);
   Result<void> ParseSet(Block& block);

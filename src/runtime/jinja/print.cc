@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/jinja/objects.h"
 #include "runtime/jinja/operators.h"
 #include "runtime/jinja/text.h"
 
@@ -53,7 +54,7 @@ class Printer {
         return AppendItems("(", value.sequence()->items,
                            value.sequence()->items.size() == 1 ? ",)" : ")");
       case Kind::kDict: return AppendDict(value.dict());
-      case Kind::kObject: return Add(value.object().Repr());
+      case Kind::kObject: return AppendObject(value);
     }
     return {};
   }
@@ -78,6 +79,13 @@ class Printer {
       TRY(Append(items[i]));
     }
     return Add(close);
+  }
+
+  Result<void> AppendObject(const Value& value) {
+    const DictView* view = value.As<DictView>();
+    if (view == nullptr) return Add(value.object().Repr());
+    TRY(Add(value.TypeName()));
+    return AppendItems("([", view->sequence().items, "])");
   }
 
   Result<void> AppendDict(const Dict& dict) {
