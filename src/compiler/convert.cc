@@ -62,7 +62,6 @@ class Converter {
     fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
     if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
     TRY(ReadTokenizer());
-    TRY(CheckSupport());
     TRY(Convert());
     report_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -88,14 +87,11 @@ class Converter {
         .Want("at most {}", decoder_->config().max_context);
   }
 
-  // Every node that an SoC cannot run, before any work: those units will run on the CPU.
-  Result<void> CheckSupport() {
-    const UnitSource shapes{
-        decoder_->unit_count(),
-        [this](int unit) { return decoder_->Build(unit, WeightData::kShapesOnly); },
-        {}};
+  // Every node that an SoC cannot run, of all units, before any is compiled: those units will run
+  // on the CPU.
+  Result<void> CheckSupport(const UnitSource& units) {
     for (const Target* target : targets_) {
-      const Partition partition = TRY(PartitionUnits(shapes, "qnn", target));
+      const Partition partition = TRY(PartitionUnits(units, "qnn", target));
       for (const Refusal& refusal : partition.refusals) {
         report_.warnings.push_back(
             fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU", target->name,
@@ -164,6 +160,7 @@ class Converter {
     writer.DropWeightPages();
     decoder_->checkpoint().DropPages();
     ReleaseFreeMemory();
+    TRY(CheckSupport(units));
     TRY(CompileVariants(units, writer, manifest));
     TRY(AddTexts(writer, model, manifest));
     TRY(writer.Finish(manifest));

@@ -71,7 +71,7 @@ class Evaluator {
       return Interpret(UnitsOf(TRY(OpenPackage(options_.source.path))));
     const bool htp = options_.stage == Stage::kHtp;
     const auto path = htp ? TRY(runner_.VerificationPackage(nullptr)) : options_.source.path;
-    return RunEngine(path, htp ? "verification" : "cpu");
+    return RunEngine(path, htp ? "htp" : "cpu");
   }
 
  private:

@@ -129,7 +129,7 @@ Result<fs::path> StageRunner::VerificationPackage(Probe* probe) {
     if (value.constant) TRY(writer.AddWeight(value.name, value.constant->view()));
   TRY(writer.SealWeights());
   VariantArgs args{.units = units,
-                   .name = "verification",
+                   .name = compiled->soc + "-emulator",
                    .backend = "qnn",
                    .target = TRY(FindTarget(compiled->soc)),
                    .stages = {compiled->stages.back()},
@@ -167,7 +167,7 @@ Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_
     const auto it = probe.outputs.find(UnitValueName(unit, unit_count()));
     if (it != probe.outputs.end()) run.in_memory[static_cast<size_t>(unit)] = std::move(it->second);
   }
-  run.reloaded = TRY(RunEngine(package, "verification", ids));
+  run.reloaded = TRY(RunEngine(package, "htp", ids));
   return run;
 }
 
@@ -183,7 +183,7 @@ Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids) {
     case Stage::kCpu: return RunEngine(package_->directory(), "cpu", ids);
     case Stage::kHtp: break;
   }
-  return RunEngine(TRY(VerificationPackage(nullptr)), "verification", ids);
+  return RunEngine(TRY(VerificationPackage(nullptr)), "htp", ids);
 }
 
 }  // namespace hexlane

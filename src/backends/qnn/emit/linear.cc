@@ -103,7 +103,7 @@ struct LinearLowering {
 
 }  // namespace
 
-Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
+Reason RefuseLinear(const Graph& unit, const Node& node, const Target& target) {
   const Value& weight = unit.value(node.inputs[1]);
   if (!weight.constant) return "its weight is not a constant";
   if (node.inputs.size() > 2 && !unit.value(node.inputs[2]).constant)
@@ -111,6 +111,9 @@ Reason RefuseLinear(const Graph& unit, const Node& node, const Target&) {
   const bool is_float = IsFloat(unit.value(node.outputs[0])) || IsFloat(unit.value(node.inputs[0]));
   const Scheme scheme = weight.constant->view().scheme;
   const std::string_view name = scheme == Scheme::kPlain ? "float" : Info(scheme).name;
+  const bool blocks = scheme == Scheme::kW4Affine32 || scheme == Scheme::kW4Lpbq32;
+  if (blocks && is_float && target.arch < HtpArch::kV69)
+    return "4-bit blocks with f16 activations need HTP v69 or later";
   switch (scheme) {
     case Scheme::kW8Channel: return std::nullopt;
     case Scheme::kPlain:

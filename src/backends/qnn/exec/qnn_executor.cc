@@ -201,6 +201,15 @@ Result<std::vector<CompiledGraph>> LoadGraphs(const LoadArgs& args, const Contra
 }  // namespace
 
 Result<std::unique_ptr<Executor>> LoadQnnExecutor(const LoadArgs& args) {
+#if defined(__x86_64__)
+  // The library would try, and crash on weights that several graphs share.
+  if (!args.variant->name.ends_with("-emulator")) {
+    return Environment("this machine has no Hexagon NPU, which variant '{}' is for",
+                       args.variant->name)
+        .Remedy(
+            "Use the CPU here, or convert with --emulator to run Qualcomm's emulator of the NPU");
+  }
+#endif
   const std::string text = TRY(args.package->ReadText(args.part->contract));
   Contract contract =
       TRY(qnn::ContractFromJson(TRY(ParseJson(text, args.part->contract)), args.part->contract));
