@@ -28,7 +28,8 @@ double MaxRelativeError(std::span<const float> values, std::span<const float> re
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (size_t i = 0; i < values.size(); ++i) {
     const double error = std::abs(double{values[i]} - reference[i]);
-    if (!(error <= worst)) worst = error;  // NaN sticks
+    if (std::isnan(error)) return error;
+    worst = std::max(worst, error);
     low = std::min(low, double{reference[i]});
     high = std::max(high, double{reference[i]});
   }
