@@ -262,7 +262,7 @@ Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, std::str
   TRY(MakeParents(made.target, made.parents));
   std::error_code error;
   if (!fs::create_directory(made.staging, error))
-    return SystemFailure("create folder", made.staging, error ? error.value() : EEXIST);
+    return SystemFailure("create folder", made.target, error ? error.value() : EEXIST);
   RemoveLeftOvers(made.target);
   return directory;
 }

@@ -43,7 +43,10 @@ class Quantiser {
  private:
   Result<void> Unit(int unit, bool is_last) {
     Graph graph = TRY(args_.decoder->Build(unit));
-    if (args_.options.scheme->needs_calibration()) TRY(calibrator_.Advance(graph, is_last));
+    if (args_.options.scheme->needs_calibration()) {
+      Result<void> calibrated = calibrator_.Advance(graph, is_last);
+      if (!calibrated) return InCheckpoint(std::move(calibrated).error());
+    }
     Result<UnitReport> quantised = QuantizeUnit(
         graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());

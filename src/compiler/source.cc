@@ -1,6 +1,7 @@
 #include "compiler/source.h"
 
 #include "ir/text.h"
+#include "op/dims.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -25,13 +26,34 @@ Result<std::shared_ptr<const Decoder>> OpenCheckpoint(const fs::path& path) {
 
 std::string UnitFile(int unit) { return fmt::format("units/{}.hxir", unit); }
 
+namespace {
+
+// That a unit read from a file gives what the units after it take.
+Result<void> CheckUnit(const Graph& graph, int unit, const ModelShape& model,
+                       const std::string& where) {
+  const int64_t width = unit == model.layers + 1 ? model.vocab : model.hidden;
+  const Shape want = {kRows, width};
+  if (graph.outputs().empty())
+    return Corrupt("the unit has no output").At("{}", where).Want("{}", want);
+  const Value& output = graph.value(graph.outputs()[0]);
+  if (output.shape == want && output.dtype == DType::kF32) return {};
+  return Corrupt("the unit's first output '{}' does not fit the model", output.name)
+      .At("{}", where)
+      .Want("{}", want)
+      .Got("{}", output.shape);
+}
+
+}  // namespace
+
 UnitSource UnitsOf(std::shared_ptr<const Package> package) {
   const int count = package->plan().model.layers + 2;
   const auto load = [package = std::move(package)](int unit) -> Result<Graph> {
     const std::string text = TRY(package->ReadText(UnitFile(unit)));
-    Graph graph = TRY(Parse(text, (package->directory() / UnitFile(unit)).string(),
-                            [&](std::string_view name) { return package->Weight(name); }));
+    const std::string where = (package->directory() / UnitFile(unit)).string();
+    Graph graph =
+        TRY(Parse(text, where, [&](std::string_view name) { return package->Weight(name); }));
     TRY(Verify(graph, GraphStage::kQuantised));
+    TRY(CheckUnit(graph, unit, package->plan().model, where));
     return graph;
   };
   return {count, load, {}};
