@@ -1,0 +1,132 @@
+// Damaged and hostile packages: exit code 3 and a message that names the file, never a crash.
+#include <gmock/gmock.h>
+
+#include "models.h"
+
+namespace hexlane::e2e {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+class BadPackage : public ScratchTest {
+ protected:
+  BadPackage() { good_ = TinyPackage("good", "w8a16"); }
+
+  // A fresh copy of the package, where `file` has the text that `edit` makes of it.
+  std::string With(const std::string& file,
+                   const std::function<std::string(std::string)>& edit) const {
+    fs::remove_all(Path("bad"));
+    fs::copy(good_, Path("bad"), fs::copy_options::recursive);
+    WriteFile(scratch() / "bad" / file, edit(ReadFile(fs::path(good_) / file)));
+    return Path("bad");
+  }
+
+  CliResult Run(const std::string& package) const {
+    return RunCli({"run", package, "-p", "ab", "-n", "3"}, {.timeout = 60});
+  }
+
+  std::string good_;
+};
+
+TEST_F(BadPackage, AnyFlippedByteAndAnyMissingPartIsNoticed) {
+  ASSERT_EQ(Run(good_).exit_code, 0);
+  for (const std::string& file : FilesOf(good_)) {
+    SCOPED_TRACE(file);
+    ExpectRefused(Run(With(file,
+                           [](std::string text) {
+                             text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 1);
+                             return text;
+                           })),
+                  3, {"/" + file});
+    ExpectRefused(Run(With(file, [](const std::string& t) { return t.substr(0, t.size() / 2); })),
+                  3, {"/" + file});
+    fs::remove(scratch() / "bad" / file);
+    ExpectRefused(Run(Path("bad")), 3, {"/" + file});
+  }
+}
+
+// Numbers of a JSON document, each replaced by something hostile.
+void ForEachHostileNumber(const Json& json, const std::function<void(const Json&)>& try_it) {
+  const Json flat = json.flatten();
+  int count = 0;
+  for (const auto& [path, value] : flat.items()) {
+    if (!value.is_number() || ++count % 5 != 0) continue;  // a sample: each takes a process
+    for (const Json& bad : {Json(-1), Json(1ll << 40), Json("x")}) {
+      Json changed = json;
+      changed[Json::json_pointer(path)] = bad;
+      try_it(changed);
+    }
+  }
+}
+
+TEST_F(BadPackage, HostileManifestsAndIndexesNeverCrash) {
+  for (const std::string file : {"manifest.json", "weights.json", "cpu/cpu.0-3.json"}) {
+    ForEachHostileNumber(ReadJsonFile(fs::path(good_) / file), [&](const Json& changed) {
+      const std::string package = With(file, [&](const std::string&) { return changed.dump(); });
+      if (file != "manifest.json") Reseal(package);
+      const CliResult result = Run(package);
+      EXPECT_THAT(result.exit_code, AnyOf(0, 3)) << file << result.signal << result.err;
+    });
+  }
+}
+
+TEST_F(BadPackage, HostileTapesAndIndexesAreRefusedThoughSealed) {
+  for (const std::string& file : FilesOf(good_)) {
+    if (!file.ends_with(".json") || file.ends_with("config.json") || file == "report.json" ||
+        file == "manifest.json")
+      continue;
+    for (const std::string& bad :
+         {std::string("{}"), std::string("[]"), std::string(100000, '[')}) {
+      const std::string package = With(file, [&](const std::string&) { return bad; });
+      Reseal(package);
+      ExpectRefused(Run(package), 3, {file.substr(file.rfind('/') + 1)});
+    }
+  }
+}
+
+TEST_F(BadPackage, MalformedUnitsAreRefusedThoughSealed) {
+  const std::string unit = "units/1.hxir", text = ReadFile(fs::path(good_) / unit);
+  const auto eval = [&](const std::string& bad) {
+    const std::string package = With(unit, [&](const std::string&) { return bad; });
+    Reseal(package);
+    return RunCli({"dump", package, "--ids", "1,2", "--stage", "quant", "-o", Path("dump")},
+                  {.timeout = 60});
+  };
+  for (const std::string& bad : {std::string(), std::string("garbage"), text.substr(0, 200),
+                                 std::string(100000, '('), text + text})
+    ExpectRefused(eval(bad), 3, {unit});
+  for (size_t at = 11; at < text.size(); at += 131) {
+    std::string bad = text;
+    bad[at] = bad[at] == '9' ? '(' : '9';
+    const CliResult result = eval(bad);
+    EXPECT_THAT(result.exit_code, AnyOf(0, 3)) << at << " signal " << result.signal << result.err;
+  }
+}
+
+TEST_F(BadPackage, PromptsLongerThanTheContextAreRefusedByHowMuch) {
+  ExpectRefused(RunCli({"run", good_, "-p", std::string(100, 'x')}), 3,
+                {"36 tokens too long", "64", "--context"});
+  const std::string ids = [] {
+    std::string list = "1";
+    for (int i = 1; i < 70; ++i) list += ",1";
+    return list;
+  }();
+  ExpectRefused(RunCli({"dump", good_, "--ids", ids, "--stage", "cpu", "-o", Path("dump")}), 3,
+                {"6 tokens too long"});
+  ExpectRefused(RunCli({"dump", good_, "--ids", "999", "--stage", "cpu", "-o", Path("dump")}), 3,
+                {"999", "255"});
+  EXPECT_FALSE(fs::exists(Path("dump")));
+}
+
+TEST_F(BadPackage, WhatThePackageDoesNotHaveIsListed) {
+  ExpectRefused(RunCli({"run", good_, "-p", "x", "--backend", "htp"}), 3, {"cpu", "htp"});
+  ExpectRefused(RunCli({"run", Path("nowhere"), "-p", "x"}), 3, {"nowhere", "hexlane convert"});
+  ExpectRefused(RunCli({"run", good_, "-p", "x", "--chat"}), 3, {"template"});
+  ExpectRefused(RunCli({"eval", good_, "--text", Path("nowhere")}), 3, {"nowhere"});
+  WriteFile(Path("short"), "a b c");
+  ExpectRefused(RunCli({"eval", good_, "--text", Path("short")}), 3, {"short", "--window"});
+}
+
+}  // namespace
+}  // namespace hexlane::e2e

@@ -1,0 +1,46 @@
+// The main job with Qualcomm's library: context binaries, the emulator, and Ctrl-C while it works.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "models.h"
+
+namespace hexlane::e2e {
+namespace {
+
+using testing::IsEmpty;
+
+class Htp : public ScratchTest {
+ protected:
+  Arguments Convert(const std::string& scheme) const {
+    Arguments arguments = {
+        "convert", CopyTinyModel("model"), "-o", Path("out"), "--quant", scheme, "--soc", "SM8650",
+        "--json"};
+    for (const std::string& option : TinyOptions()) arguments.push_back(option);
+    return arguments;
+  }
+};
+
+TEST_F(Htp, TheNpuGraphAndItsBinaryAreFaithful) {
+  const CliResult convert = RunCli(Convert("w8a16"));
+  ASSERT_EQ(convert.exit_code, 0) << convert.err << convert.out;
+  EXPECT_TRUE(convert.json()["htp_bits_per_weight"].contains("SM8650"));
+  const CliResult verify =
+      RunCli({"verify", Path("out"), "--json", "--max-loss", "0.5", "--min-faithful", "0.99"});
+  EXPECT_EQ(verify.exit_code, 0) << verify.err << verify.out;
+  const Json json = verify.json();
+  EXPECT_EQ(json["faithful"], true);
+  EXPECT_EQ(json["stages"].size(), 4u) << "quant, htp, htp-binary, cpu";
+}
+
+TEST_F(Htp, AnInterruptedCompilationLeavesNothing) {
+  const std::string model = SmolModel();
+  for (const double after : {1.5, 4.0}) {
+    const CliResult result = RunCli({"convert", model, "-o", Path("out"), "--soc", "SM8650"},
+                                    {.signal = SIGINT, .signal_after = after});
+    EXPECT_EQ(result.exit_code, 130) << result.err;
+    EXPECT_THAT(Listing(), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace hexlane::e2e

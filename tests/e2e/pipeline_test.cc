@@ -1,0 +1,164 @@
+// The main job: a checkpoint becomes a package that is verified, measured and run.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "models.h"
+
+namespace hexlane::e2e {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class Pipeline : public ScratchTest {
+ protected:
+  // The result of a command that must succeed.
+  Json Good(Arguments arguments) const {
+    arguments.push_back("--json");
+    const CliResult result = RunCli(arguments);
+    EXPECT_EQ(result.exit_code, 0) << arguments[0] << ": " << result.err << result.out;
+    EXPECT_EQ(result.err, "") << arguments[0];
+    return result.json();
+  }
+};
+
+void ExpectFields(const Json& json, const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) EXPECT_TRUE(json.contains(field)) << field;
+}
+
+// The elements of a float32 .npy file (numpy.lib.format, version 1.0).
+std::vector<float> ReadNpy(const fs::path& path) {
+  const std::string file = ReadFile(path);
+  EXPECT_TRUE(file.starts_with("\x93NUMPY")) << path;
+  if (file.size() < 10) return {};
+  const size_t header =
+      10 + static_cast<unsigned char>(file[8]) + 256 * static_cast<unsigned char>(file[9]);
+  EXPECT_THAT(file.substr(0, header), HasSubstr("'<f4'"));
+  std::vector<float> values((file.size() - header) / sizeof(float));
+  std::memcpy(values.data(), file.data() + header, values.size() * sizeof(float));
+  return values;
+}
+
+double Cosine(const std::vector<float>& a, const std::vector<float>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    ab += double{a[i]} * b[i], aa += double{a[i]} * a[i], bb += double{b[i]} * b[i];
+  return ab / std::sqrt(aa * bb);
+}
+
+TEST_F(Pipeline, SmolConvertsInspectsAndVerifies) {
+  const std::string package = Path("smol");
+  const Json convert = Good({"convert", SmolModel(), "-o", package});
+  ExpectFields(convert, {"seconds", "peak_rss_bytes", "files", "scheme", "bits_per_weight"});
+  EXPECT_EQ(convert["scheme"], "w4-exact");
+  EXPECT_LE(convert["bits_per_weight"].get<double>(), 6);
+  EXPECT_LE(convert["peak_rss_bytes"].get<double>(), 1.2 * (1 << 30));
+  const Json inspect = Good({"inspect", package});
+  EXPECT_EQ(inspect["format"], "hexlane-package");
+  EXPECT_EQ(inspect["architecture"], "llama");
+  const Json verify = Good({"verify", package, "--max-tokens", "16", "--greedy", "4"});
+  ExpectFields(verify, {"stages", "layers", "greedy", "first_failure"});
+  EXPECT_TRUE(verify["faithful"] == true && verify["loss_ok"] == true && verify["pass"] == true);
+  for (const Json& stage : verify["stages"])
+    EXPECT_GE(stage["cosine"].get<double>(), 0.999) << stage.dump();
+}
+
+TEST_F(Pipeline, SmolRunsEvaluatesAndIsMeasured) {
+  const std::string package = SmolPackage();
+  const Json run =
+      Good({"run", package, "-p", "What is the capital of France?", "--chat", "-n", "16"});
+  EXPECT_THAT(run["text"].get<std::string>(), HasSubstr("Paris"));
+  ExpectFields(run, {"tokens", "finish_reason", "stats"});
+  ExpectFields(run["stats"]["stages"], {"tokenize", "copy", "execute", "sample", "detokenize"});
+  const Json eval = Good({"eval", package, "--text", TestData() / "text/prose.txt", "--window",
+                          "128", "--max-windows", "2"});
+  ExpectFields(eval, {"perplexity", "tokens", "stage"});
+  EXPECT_GT(eval["perplexity"].get<double>(), 1);
+  EXPECT_LT(eval["perplexity"].get<double>(), 100);
+  const Json bench = Good(
+      {"bench", package, "--prompt-tokens", "16", "--decode-tokens", "4", "--repetitions", "1"});
+  ExpectFields(bench, {"prefill_tok_s", "decode_tok_s", "first_token_ms", "load_ms",
+                       "peak_rss_bytes", "stages"});
+  EXPECT_GT(bench["decode_tok_s"].get<double>(), 0);
+}
+
+TEST_F(Pipeline, ChatAnswersEachLine) {
+  const CliResult result =
+      RunCli({"chat", SmolPackage(), "--json", "-n", "4"}, {.input = "Hi\nAnd now?\n"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
+}
+
+TEST_F(Pipeline, DumpOfTheFloatStageIsWhatTransformersComputes) {
+  for (const char* name : {"llama-gqa", "llama-tied-f32", "llama-sharded",
+                           "llama-rope-scaling-llama3", "llama-rope-linear"}) {
+    const fs::path model = TestData() / "checkpoints" / name;
+    std::string ids = ReadJsonFile(model / "expected.json")["input_ids"].dump();
+    ids = ids.substr(1, ids.size() - 2);
+    Good({"dump", model, "--ids", ids, "--stage", "float", "-o", Path("dump")});
+    const std::vector<float> logits = ReadNpy(scratch() / "dump/logits.npy");
+    const std::string golden = ReadFile(model / "logits.f32");
+    std::vector<float> want(golden.size() / sizeof(float));
+    std::memcpy(want.data(), golden.data(), golden.size());
+    ASSERT_EQ(logits.size(), want.size()) << name;
+    EXPECT_GE(Cosine(logits, want), 0.999999) << name;
+  }
+}
+
+TEST_F(Pipeline, EverySchemeOfATinyModelIsFaithful) {
+  for (const char* scheme : {"f16", "w8a16", "w4a16", "w4-exact"}) {
+    const std::string package = TinyPackage(scheme, scheme);
+    // Random weights amplify rounding: less agreement than a trained model has.
+    const CliResult verify =
+        RunCli({"verify", package, "--json", "--max-loss", "0.5", "--min-faithful", "0.99"});
+    EXPECT_EQ(verify.exit_code, 0) << scheme << verify.err << verify.out;
+    EXPECT_EQ(verify.json()["faithful"], true) << scheme;
+    Good({"run", package, "-p", "Hello", "-n", "5"});
+    for (const char* stage : {"float", "quant", "cpu"})
+      Good({"dump", package, "-p", "Hello", "--stage", stage, "-o", Path("dump")});
+  }
+}
+
+TEST_F(Pipeline, VerifyFailsWithExitCodeOneWhenTheLossIsTooHigh) {
+  const std::string package = TinyPackage("tiny", "w4a16");
+  const CliResult result = RunCli({"verify", package, "--json", "--max-loss", "0.9999999"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Json json = result.json();
+  EXPECT_EQ(json["faithful"], true);
+  EXPECT_EQ(json["loss_ok"], false);
+  EXPECT_EQ(json["first_failure"]["against"], "float");
+}
+
+TEST_F(Pipeline, ConvertsAgainOnlyWhenSomethingChanged) {
+  const std::string package = SmolPackage();
+  const Arguments again = {"convert", SmolModel(), "-o", package};
+  EXPECT_EQ(Good(again)["up_to_date"], true);
+  Arguments changed = again;
+  changed.insert(changed.end(), {"--context", "256"});
+  EXPECT_EQ(Good(changed)["up_to_date"], false);
+  EXPECT_EQ(Good(changed)["up_to_date"], true);
+  changed.push_back("--force");
+  EXPECT_EQ(Good(changed)["up_to_date"], false);
+  EXPECT_THAT(RunCli(again).out, testing::Not(HasSubstr("up to date")));
+  EXPECT_THAT(RunCli(again).out, HasSubstr("up to date"));
+  EXPECT_THAT(Listing(), testing::ElementsAre("smol"));
+}
+
+TEST_F(Pipeline, AModelWithoutATokenizerTakesIds) {
+  Arguments convert = {"convert", TinyCheckpoint(), "-o", "tiny", "--quant"};
+  convert.push_back("f16");
+  for (const std::string& option : TinyOptions()) convert.push_back(option);
+  const CliResult result = RunCli(convert, {.folder = scratch()});  // a relative output, too
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("tokenizer.json"));
+  Good({"dump", Path("tiny"), "--ids", "1,2,3", "--stage", "cpu", "-o", Path("dump")});
+  ExpectRefused(RunCli({"run", Path("tiny"), "-p", "x"}), 3, {"tokenizer"});
+  convert[5] = "w8a16";
+  ExpectRefused(RunCli(convert, {.folder = scratch()}), 3,
+                {TinyCheckpoint().filename(), "tokenizer.json", "w8a16", "--quant f16"});
+}
+
+}  // namespace
+}  // namespace hexlane::e2e
