@@ -65,7 +65,7 @@ class Quantiser {
 
   // An error of a weight, with the file that the weight is from.
   Failure InCheckpoint(Error error) const {
-    if (error.code == Code::kInvalidInput) {
+    if (error.code != Code::kCancelled) {
       error.where = fmt::format("{}: {}", args_.decoder->checkpoint().where(), error.where);
       if (error.remedy.empty()) error.remedy = "The checkpoint is damaged: download it again";
     }
