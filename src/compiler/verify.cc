@@ -70,8 +70,7 @@ class Verifier {
     std::vector<int32_t> ids = tokenizer->Encode(options_.text.empty() ? kText : options_.text);
     int limit = options_.max_tokens;
     for (const Variant& variant : runner_.package()->plan().variants)
-      for (const StageShape& stage : variant.stages)
-        limit = std::min(limit, std::max(stage.rows, variant.stages.back().rows));
+      limit = std::min(limit, variant.stages.back().rows);
     if (static_cast<int>(ids.size()) > limit) ids.resize(static_cast<size_t>(limit));
     if (ids.size() < 2)
       return InvalidInput("the text has {} tokens", ids.size()).Want("at least 2");

@@ -7,8 +7,8 @@
 
 namespace hexlane {
 
-UnitBuilder::UnitBuilder(const Decoder& decoder, std::string unit_name, int layer, WeightData data)
-    : decoder_(decoder), graph_(std::move(unit_name)), data_(data) {
+UnitBuilder::UnitBuilder(const Decoder& decoder, std::string unit_name, int layer)
+    : decoder_(decoder), graph_(std::move(unit_name)) {
   if (layer >= 0) prefix_ = fmt::format("layers.{}.", layer);
 }
 
@@ -28,7 +28,7 @@ ValueId UnitBuilder::Node(OpKind op, std::string_view name, std::vector<ValueId>
 // `name` is complete: weights of the head may be the embedding's.
 ValueId UnitBuilder::Weight(std::string_view name, const Shape& shape) {
   if (error_) return kNone;
-  Result<Tensor> tensor = LoadWeight(decoder_, name, shape, data_);
+  Result<Tensor> tensor = LoadWeight(decoder_, name, shape);
   if (tensor) return graph_.AddConstant(std::string(name), *std::move(tensor));
   error_ = std::move(tensor).error();
   return kNone;

@@ -11,7 +11,7 @@ namespace hexlane {
 class UnitBuilder {
  public:
   // `layer` < 0: the embedding or the head, whose names have no prefix.
-  UnitBuilder(const Decoder& decoder, std::string unit_name, int layer, WeightData data);
+  UnitBuilder(const Decoder& decoder, std::string unit_name, int layer);
 
   const DecoderConfig& config() const { return decoder_.config(); }
 
@@ -40,8 +40,7 @@ class UnitBuilder {
 
   const Decoder& decoder_;
   Graph graph_;
-  std::string prefix_;  // "layers.3."
-  WeightData data_;
+  std::string prefix_;                  // "layers.3."
   std::vector<ValueId> cache_outputs_;  // k, v
   std::optional<Error> error_;
 };

@@ -76,23 +76,23 @@ std::string UnitOutputName(int unit) {
   return unit == 0 ? "embed.out" : fmt::format("layers.{}.out", unit - 1);
 }
 
-Result<Graph> Decoder::Build(int unit, WeightData data) const {
+Result<Graph> Decoder::Build(int unit) const {
   CHECK(unit >= 0 && unit < unit_count());
   const Shape hidden{kRows, config_.hidden};
   if (unit == 0) {
-    UnitBuilder builder(*this, "embed", -1, data);
+    UnitBuilder builder(*this, "embed", -1);
     const ValueId ids = builder.Input("ids", {kRows}, DType::kI32);
     return std::move(builder).Finish(builder.Embedding("embed.out", ids, "embed.weight"));
   }
   if (unit == unit_count() - 1) {
-    UnitBuilder builder(*this, "head", -1, data);
+    UnitBuilder builder(*this, "head", -1);
     const ValueId x = builder.Input(UnitOutputName(unit - 1), hidden);
     const ValueId norm = builder.RmsNorm("final_norm", x, "final_norm.weight");
     const std::string_view weight = config_.tied ? "embed" : "lm_head";
     return std::move(builder).Finish(builder.Linear("logits", norm, weight, config_.vocab));
   }
   const int layer = unit - 1;
-  UnitBuilder builder(*this, fmt::format("layers.{}", layer), layer, data);
+  UnitBuilder builder(*this, fmt::format("layers.{}", layer), layer);
   const ValueId x = builder.Input(UnitOutputName(unit - 1), hidden);
   const ValueId out = TRY(architecture_->build_layer(builder, x));
   return std::move(builder).Finish(out);

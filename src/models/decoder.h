@@ -55,10 +55,6 @@ struct Architecture {
   Result<ValueId> (*build_layer)(UnitBuilder& builder, ValueId hidden);
 };
 
-// Whether graphs carry their weights, or only the weights' shapes (to check support before any
-// work).
-enum class WeightData { kLoad, kShapesOnly };
-
 // A checkpoint of a known architecture. Immutable; keeps the checkpoint alive.
 class Decoder {
  public:
@@ -75,7 +71,7 @@ class Decoder {
   // past_len → out, k, v). Unit layers+1: head (hidden → logits).
   int unit_count() const { return static_cast<int>(config_.layers) + 2; }
   // Errors name the tensor, the shape wanted and the one found.
-  Result<Graph> Build(int unit, WeightData data = WeightData::kLoad) const;
+  Result<Graph> Build(int unit) const;
 
  private:
   friend class UnitBuilder;

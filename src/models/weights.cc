@@ -96,14 +96,9 @@ std::optional<Tensor> MappedTensor(const StoredTensor& stored,
   return Tensor({stored.bytes, stored.shape, *dtype}, std::move(owner));
 }
 
-Tensor ShapeOnly(const StoredTensor& stored) {
-  return Tensor({{}, stored.shape, DType::kF32}, nullptr);
-}
-
 }  // namespace
 
-Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want,
-                          WeightData data) {
+Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want) {
   const Checkpoint& checkpoint = decoder.checkpoint();
   const Located located = Locate(decoder, name);
   const StoredTensor* stored = checkpoint.Find(located.stored);
@@ -119,8 +114,6 @@ Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const S
         .Want("{} as the config says", want)
         .Got("{}", stored->shape);
   }
-  if (data == WeightData::kShapesOnly) return ShapeOnly(*stored);
-
   const int64_t heads = InterleavedHeads(decoder, *located.row);
   const std::vector<int64_t> order =
       heads ? RotateHalfOrder(want[0], heads) : std::vector<int64_t>();

@@ -9,8 +9,7 @@ namespace hexlane {
 // The weight called `name` (tensor.name with the layer's number in place of {}), of shape `want`,
 // in the form the checkpoint has it: plain floats mapped from the file, 4- and 8-bit blocks packed
 // exactly, anything else as float32.
-Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want,
-                          WeightData data);
+Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want);
 
 }  // namespace hexlane
 

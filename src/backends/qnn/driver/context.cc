@@ -3,6 +3,7 @@
 #include "backends/qnn/driver/errors.h"
 #include "backends/qnn/driver/log.h"
 #include "backends/qnn/driver/silence.h"
+#include "base/memory.h"
 
 namespace hexlane::qnn {
 namespace {
@@ -57,6 +58,7 @@ Result<std::vector<std::byte>> Context::Serialize() const {
   uint64_t size = 0;
   TRY(CheckStatus(fn().ContextGetBinarySize(context_, &size),
                   "cannot learn the size of a QNN context binary"));
+  ReleaseFreeMemory();  // learning the size took as much again as the binary
   std::vector<std::byte> bytes(size);
   uint64_t written = 0;
   TRY(CheckStatus(fn().ContextGetBinary(context_, bytes.data(), bytes.size(), &written),
