@@ -28,8 +28,9 @@ TEST_P(Replay, GraphsAreTheOnesKept) {
   const Result<std::string> printed = PrintedUnits(kData + "/checkpoints/" + GetParam());
   ASSERT_TRUE(printed) << printed.error().ToString();
   const std::string path = kData + "/replay/" + GetParam() + ".hxir";
-  if (std::getenv("HEXLANE_UPDATE_REPLAY") != nullptr)
+  if (std::getenv("HEXLANE_UPDATE_REPLAY") != nullptr) {
     ASSERT_TRUE(WriteFileAtomically(path, *printed));
+  }
   const Result<std::string> kept = ReadTextFile(path);
   ASSERT_TRUE(kept) << kept.error().ToString();
   EXPECT_EQ(*printed, *kept);
