@@ -70,7 +70,8 @@ class Evaluator {
     if (options_.stage == Stage::kQuant)
       return Interpret(UnitsOf(TRY(OpenPackage(options_.source.path))));
     const bool htp = options_.stage == Stage::kHtp;
-    const auto path = htp ? TRY(runner_.VerificationPackage(nullptr)) : options_.source.path;
+    const auto path =
+        htp ? TRY(runner_.VerificationPackage(nullptr, options_.window)) : options_.source.path;
     return RunEngine(path, htp ? "htp" : "cpu");
   }
 

@@ -101,7 +101,7 @@ Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::st
   return values;
 }
 
-Result<fs::path> StageRunner::VerificationPackage(Probe* probe) {
+Result<fs::path> StageRunner::VerificationPackage(Probe* probe, int positions) {
   if (temporary_.empty()) {
     std::string name = (fs::temp_directory_path() / "hexlane-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
@@ -128,11 +128,13 @@ Result<fs::path> StageRunner::VerificationPackage(Probe* probe) {
   for (const Value& value : embedding.values())
     if (value.constant) TRY(writer.AddWeight(value.name, value.constant->view()));
   TRY(writer.SealWeights());
+  StageShape stage = compiled->stages.back();
+  stage.context = std::max(stage.context, positions ? positions + stage.rows : 0);
   VariantArgs args{.units = units,
                    .name = compiled->soc + "-emulator",
                    .backend = "qnn",
                    .target = TRY(FindTarget(compiled->soc)),
-                   .stages = {compiled->stages.back()},
+                   .stages = {stage},
                    .directory = writer.directory(),
                    .folder = "htp",
                    .share_weights = false,
