@@ -34,7 +34,7 @@ LAYERS = {
     "backends/*": ["base", "op", "target", "package", "kernels"],
     "backends/emitter*": ["base", "op", "target", "package", "kernels", "ir", "quant", "models", "passes",
                           "backends/backends.def"],
-    "backends/*/emit": ["base", "op", "target", "package", "kernels", "ir", "quant", "models", "passes",
+    "backends/*/emit": ["base", "op", "target", "package", "kernels", "ir", "interp", "quant", "models", "passes",
                         "backends/emitter*", "backends/*"],
     "backends/executor*": ["base", "op", "kernels", "package", "backends/backends.def"],
     "backends/conformance": ["base", "package", "backends/executor*"],
