@@ -77,4 +77,8 @@ for scheme in w4-exact w8a16 w4a16; do
   printf '%-9s %15s %14s %14s %9d MB\n' $scheme "$(cosine $scheme quant)" "$(cosine $scheme htp)" \
     "$(cosine $scheme cpu)" $(($(cat build/demo/$scheme/htp/*.bin | wc -c) / 1000000))
 done
+if grep -q 'NO' build/demo/w4-exact.verify.txt; then
+  echo "w4-exact failed its verification" >&2
+  exit 1
+fi
 printf '\nDone in %d min %d s. Next: %s chat build/demo/w4-exact\n' $((SECONDS / 60)) $((SECONDS % 60)) "$hexlane"
