@@ -129,7 +129,7 @@ Result<fs::path> StageRunner::VerificationPackage(Probe* probe, int positions) {
     if (value.constant) TRY(writer.AddWeight(value.name, value.constant->view()));
   TRY(writer.SealWeights());
   StageShape stage = compiled->stages.back();
-  stage.context = std::max(stage.context, positions ? positions + stage.rows : 0);
+  if (positions > stage.past() + 1) stage.context = positions + stage.rows;
   VariantArgs args{.units = units,
                    .name = compiled->soc + "-emulator",
                    .backend = "qnn",
@@ -161,7 +161,7 @@ Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_
   Probe probe{.rows = static_cast<int>(ids.size())};
   probe.ids.assign(ids.begin(), ids.end());
   probe.input.assign(embed.hidden(0).begin(), embed.hidden(0).end());
-  const fs::path package = TRY(VerificationPackage(&probe));
+  const fs::path package = TRY(VerificationPackage(&probe, probe.rows));
   EmulatorRun run;
   run.in_memory.resize(static_cast<size_t>(unit_count()));
   run.in_memory[0] = probe.input;
@@ -185,7 +185,7 @@ Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids) {
     case Stage::kCpu: return RunEngine(package_->directory(), "cpu", ids);
     case Stage::kHtp: break;
   }
-  return RunEngine(TRY(VerificationPackage(nullptr)), "htp", ids);
+  return RunEngine(TRY(VerificationPackage(nullptr, static_cast<int>(ids.size()))), "htp", ids);
 }
 
 }  // namespace hexlane

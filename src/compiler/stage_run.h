@@ -41,9 +41,9 @@ class StageRunner {
 
   // A package whose QNN graphs give every unit's output and all logits, for the emulator; made
   // once, in a temporary folder that goes with the runner. `probe` may be null.
-  // `positions`: that a session must be able to hold; 0: what the package's own prefill stage
-  // gives.
-  Result<std::filesystem::path> VerificationPackage(Probe* probe, int positions = 0);
+  // `positions`: that a session must be able to hold; the cache is made longer where the package's
+  // own is too short.
+  Result<std::filesystem::path> VerificationPackage(Probe* probe, int positions);
 
  private:
   explicit StageRunner(const ModelSource& source);

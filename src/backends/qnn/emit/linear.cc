@@ -44,8 +44,15 @@ struct LinearLowering {
     return TRY(builder().Constant(name + ".bias", {DataType::kSFixed32, {n}, quant}, q));
   }
 
+  // Rows lie along the width, except 16 of them: there the library (QNN 2.51) computes garbage from
+  // 16-bit activations, and 4 × 4 is right.
+  Shape Image(int64_t channels) const {
+    if (lowering.rows() == 16) return {1, 4, 4, channels};
+    return lowering.RowsShape(channels);
+  }
+
   Result<void> Conv(Ref filter, std::span<const ScaleOffset> channel_scales) {
-    std::vector<Ref> inputs = {x, filter};
+    std::vector<Ref> inputs = {TRY(lowering.Reshape(x, Image(k), name + ".image")), filter};
     if (const std::optional<Ref> bias = TRY(Bias(channel_scales))) inputs.push_back(*bias);
     const Ref y = TRY(
         builder().Add({.type = "Conv2d",
@@ -53,7 +60,7 @@ struct LinearLowering {
                        .inputs = inputs,
                        .params = {{"stride", IntArray{DataType::kU32, {2}, {1, 1}}},
                                   {"pad_amount", IntArray{DataType::kU32, {2, 2}, {0, 0, 0, 0}}}},
-                       .out = OutSpec(lowering.RowsShape(n))}));
+                       .out = OutSpec(Image(n))}));
     return lowering.SetValue(out(), y);
   }
 
