@@ -40,13 +40,30 @@ verify() {
 
 ask() { "$hexlane" run build/demo/w4-exact --backend "$1" --chat -p "$question" -n "$2" --temperature 0 --stats; }
 
-# The emulator uses one processor, so these are made and verified beside the rest.
 other_schemes() {
   for scheme in w8a16 w4a16; do
     convert $scheme
     verify $scheme --max-tokens 32
   done
 }
+
+# beside NAME COMMAND…: in the background, its output to build/demo/NAME.log: the emulator uses one processor only.
+# result NAME: waits and shows it.
+declare -A beside=()
+beside() {
+  set -m # a process group of its own, to end it as a whole
+  "${@:2}" >"build/demo/$1.log" 2>&1 </dev/null &
+  beside[$1]=$!
+  set +m
+}
+result() {
+  local status=0
+  wait "${beside[$1]}" || status=$?
+  cat "build/demo/$1.log"
+  return $status
+}
+end_all() { for group in "${beside[@]}"; do kill -- "-$group" 2>/dev/null || true; done; }
+trap end_all EXIT
 
 # cosine SCHEME STAGE: of the logits, from the printed comparison.
 cosine() { awk -v stage="$2" '$1 == stage {print $3}' "build/demo/$1.verify.txt"; }
@@ -57,19 +74,17 @@ convert w4-exact --emulator
 title "Ask on the CPU: $question"
 ask cpu 48
 
-other_schemes >build/demo/others.log 2>&1 &
-others=$!
-trap 'kill $others 2>/dev/null || true' EXIT
+beside npu ask htp 6
+beside others other_schemes
 
-title "Verify: float, quantised, NPU graph on the emulator, its binary, CPU"
-verify w4-exact --greedy 16 --question "$checked_question"
+title "Verify: float, quantised, NPU graph on the emulator, its binary, CPU (a few minutes)"
+verify w4-exact --greedy 8 --question "$checked_question"
 
 title "Ask on the emulated NPU (it shows the values a phone computes; its speed says nothing about a phone)"
-ask htp 12
+result npu
 
 title "The other schemes (w4a16 rounds again what was born in asymmetric 4-bit blocks: expect a loss)"
-wait $others || { status=$?; cat build/demo/others.log; exit $status; }
-cat build/demo/others.log
+result others
 
 title "Agreement of the logits (cosine) and size on disk"
 printf '%-9s %15s %14s %14s %12s\n' scheme "quant to float" "NPU to quant" "CPU to quant" "NPU binary"
