@@ -47,7 +47,7 @@ other_schemes() {
   done
 }
 
-# beside NAME COMMAND…: in the background, its output to build/demo/NAME.log: the emulator uses one processor only.
+# beside NAME COMMAND…: in the background, its output to build/demo/NAME.log: compiling for the NPU uses one processor only.
 # result NAME: waits and shows it.
 declare -A beside=()
 beside() {
