@@ -68,14 +68,12 @@ trap end_all EXIT
 # cosine SCHEME STAGE: of the logits, from the printed comparison.
 cosine() { awk -v stage="$2" '$1 == stage {print $3}' "build/demo/$1.verify.txt"; }
 
+beside others other_schemes
+
 title "Convert for $soc, w4-exact: the checkpoint's own 4-bit weights"
 convert w4-exact --emulator
 
-title "Ask on the CPU: $question"
-ask cpu 48
-
 beside npu ask htp 6
-beside others other_schemes
 
 title "Verify: float, quantised, NPU graph on the emulator, its binary, CPU (a few minutes)"
 verify w4-exact --greedy 8 --question "$checked_question"
@@ -85,6 +83,9 @@ result npu
 
 title "The other schemes (w4a16 rounds again what was born in asymmetric 4-bit blocks: expect a loss)"
 result others
+
+title "Ask on the CPU: $question"
+ask cpu 48
 
 title "Agreement of the logits (cosine) and size on disk"
 printf '%-9s %15s %14s %14s %12s\n' scheme "quant to float" "NPU to quant" "CPU to quant" "NPU binary"
