@@ -8,6 +8,10 @@ namespace {
 constexpr int kMaxValueDepth = 200;
 constexpr size_t kObjectBytes = 64;  // of a control block, a string's or a vector's own fields
 
+Failure TooManySteps(const RenderOptions& options) {
+  return InvalidInput("the template runs too long").Want("at most {} steps", options.max_steps);
+}
+
 int DepthOf(const std::vector<Value>& items) {
   int depth = 0;
   for (const Value& item : items) depth = std::max(depth, item.Depth());
@@ -23,7 +27,7 @@ Env::~Env() {
 Result<void> Env::Step(size_t steps) {
   steps_ += steps;
   if (steps_ <= options_.max_steps) return {};
-  return InvalidInput("the template runs too long").Want("at most {} steps", options_.max_steps);
+  return TooManySteps(options_);
 }
 
 Result<void> Env::Allocate(size_t bytes) {
@@ -84,13 +88,16 @@ Result<Value> Env::MakeObject(ObjectRef object) {
   return Value(std::move(object));
 }
 
-Result<void> Env::Enter() {
-  if (depth_ >= options_.max_depth)
-    return InvalidInput("the template nests or recurses too deep")
-        .Want("at most {} levels", options_.max_depth);
-  TRY(Step());
+bool Env::TryEnter() {
+  if (depth_ >= options_.max_depth || ++steps_ > options_.max_steps) return false;
   ++depth_;
-  return {};
+  return true;
+}
+
+Failure Env::EnterFailure() const {
+  if (steps_ > options_.max_steps) return TooManySteps(options_);
+  return InvalidInput("the template nests or recurses too deep")
+      .Want("at most {} levels", options_.max_depth);
 }
 
 }  // namespace hexlane::jinja

@@ -36,7 +36,12 @@ class Env {
 
   // Nesting of evaluations. Enter counts a step and fails when it is too deep; Leave follows every
   // Enter that did not.
-  Result<void> Enter();
+  Result<void> Enter() {
+    if (!TryEnter()) return EnterFailure();
+    return {};
+  }
+  bool TryEnter();  // the same without the reason, for the frames of deep recursions to be small
+  [[gnu::noinline]] Failure EnterFailure() const;
   void Leave() { --depth_; }
 
  private:

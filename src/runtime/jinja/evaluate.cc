@@ -5,11 +5,14 @@
 namespace hexlane::jinja {
 namespace {
 
-template <typename T>
-Result<T> Located(Result<T> result, int line) {
-  if (!result && result.error().where.empty())
-    result.error().where = fmt::format("chat template line {}", line);
-  return result;
+[[gnu::noinline]] void SetLine(Error& error, int line) {
+  if (error.where.empty()) error.where = fmt::format("chat template line {}", line);
+}
+
+[[gnu::noinline]] Result<Value> LimitFailure(const Expr& expr, Frame& frame) {
+  Result<Value> failure = frame.env.EnterFailure();
+  SetLine(failure.error(), expr.line);
+  return failure;
 }
 
 Result<Value> OptionalPart(const ExprPtr& expr, Frame& frame) {
@@ -37,12 +40,13 @@ Result<void> SpreadDict(Frame& frame, const Value& value, Args& args) {
 
 }  // namespace
 
+// Recursions go through here: kept small on the stack.
 Result<Value> Evaluate(const Expr& expr, Frame& frame) {
-  const Result<void> entered = Located(frame.env.Enter(), expr.line);
-  if (!entered) return tl::unexpected(entered.error());
+  if (!frame.env.TryEnter()) return LimitFailure(expr, frame);
   Result<Value> value = expr.Eval(frame);
   frame.env.Leave();
-  return Located(std::move(value), expr.line);
+  if (!value) SetLine(value.error(), expr.line);
+  return value;
 }
 
 Result<Value> Name::Eval(Frame& frame) const {

@@ -8,8 +8,14 @@
 namespace hexlane::jinja {
 namespace {
 
+[[gnu::noinline]] Result<Flow> Located(Result<Flow> failure, int line) {
+  if (failure.error().where.empty())
+    failure.error().where = fmt::format("chat template line {}", line);
+  return failure;
+}
+
 Result<Flow> ExecuteOne(const Stmt& statement, Frame& frame) {
-  TRY(frame.env.Enter());
+  if (!frame.env.TryEnter()) return frame.env.EnterFailure();
   Result<Flow> flow = statement.Exec(frame);
   frame.env.Leave();
   return flow;
@@ -44,9 +50,8 @@ Result<void> EmitValue(const Value& value, Frame& frame) {
 Result<Flow> Execute(const Block& block, Frame& frame) {
   for (const auto& statement : block) {
     Result<Flow> flow = ExecuteOne(*statement, frame);
-    if (!flow && flow.error().where.empty())
-      flow.error().where = fmt::format("chat template line {}", statement->line);
-    if (!flow || *flow != Flow::kNext) return flow;
+    if (!flow) return Located(std::move(flow), statement->line);
+    if (*flow != Flow::kNext) return flow;
   }
   return Flow::kNext;
 }

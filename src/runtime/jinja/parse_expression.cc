@@ -45,120 +45,98 @@ std::optional<Op> ComparisonOp(std::string_view text) {
   return std::nullopt;
 }
 
+Op ArithmeticOp(std::string_view text) {
+  if (text == "+") return Op::kAdd;
+  if (text == "-") return Op::kSub;
+  if (text == "*") return Op::kMul;
+  if (text == "/") return Op::kDiv;
+  if (text == "//") return Op::kFloorDiv;
+  return text == "%" ? Op::kMod : Op::kPow;
+}
+
 }  // namespace
 
 Result<ExprPtr> Parser::ConditionalExpr() {
   Nesting nesting(*this);
   TRY(nesting.Check());
   const int line = Current().line;
-  ExprPtr value = TRY(Or());
+  ExprPtr value = TRY(Operators(kOr));
   int operators = 0;
   while (SkipName("if")) {
     TRY(CountOperator(operators));
     auto node = MakeNode<Conditional>(line);
     node->then = std::move(value);
-    node->condition = TRY(Or());
+    node->condition = TRY(Operators(kOr));
     if (SkipName("else")) node->otherwise = TRY(ConditionalExpr());
     value = std::move(node);
   }
   return value;
 }
 
-Result<ExprPtr> Parser::Or() {
-  ExprPtr left = TRY(And());
+// How tightly the operator at the current token binds; kNoOperator when there is none.
+Parser::Level Parser::OperatorLevel() const {
+  const std::string& text = Current().text;
+  if (AtKind(Kind::kName)) {
+    if (text == "or") return kOr;
+    if (text == "and") return kAnd;
+    const bool not_in = text == "not" && Ahead().kind == Kind::kName && Ahead().text == "in";
+    return text == "in" || not_in ? kCompare : kNoOperator;
+  }
+  if (!AtKind(Kind::kOperator)) return kNoOperator;
+  if (ComparisonOp(text)) return kCompare;
+  if (text == "+" || text == "-") return kSum;
+  if (text == "~") return kTilde;
+  if (text == "*" || text == "/" || text == "//" || text == "%") return kProduct;
+  return text == "**" ? kPower : kNoOperator;
+}
+
+// Operators that bind at least as tightly as `level`, by precedence climbing: few stack frames for
+// deep nesting.
+Result<ExprPtr> Parser::Operators(Level level) {
+  ExprPtr left = TRY(AtName("not") && level <= kNot ? Not() : UnaryExpr(true));
   int operators = 0;
-  for (int line = Current().line; SkipName("or"); line = Current().line) {
+  while (OperatorLevel() != kNoOperator && OperatorLevel() >= level) {
     TRY(CountOperator(operators));
-    left = MakeLogic(line, false, std::move(left), TRY(And()));
+    left = TRY(Extend(OperatorLevel(), std::move(left)));
   }
   return left;
 }
 
-Result<ExprPtr> Parser::And() {
-  ExprPtr left = TRY(Not());
-  int operators = 0;
-  for (int line = Current().line; SkipName("and"); line = Current().line) {
-    TRY(CountOperator(operators));
-    left = MakeLogic(line, true, std::move(left), TRY(Not()));
-  }
-  return left;
+// `left` and the operator that follows, with its right side.
+Result<ExprPtr> Parser::Extend(Level level, ExprPtr left) {
+  if (level == kCompare) return Comparisons(std::move(left));
+  if (level == kTilde) return Tildes(std::move(left));
+  const Token token = Take();
+  ExprPtr right = TRY(Operators(static_cast<Level>(level + 1)));
+  if (level <= kAnd) return MakeLogic(token.line, level == kAnd, std::move(left), std::move(right));
+  return MakeBinary(token.line, ArithmeticOp(token.text), std::move(left), std::move(right));
 }
 
 Result<ExprPtr> Parser::Not() {
-  if (!AtName("not")) return Compare();
   Nesting nesting(*this);
   TRY(nesting.Check());
   auto node = MakeNode<Unary>(Take().line);
-  node->operand = TRY(Not());
+  node->operand = TRY(Operators(kNot));
   return node;
 }
 
-Result<ExprPtr> Parser::Compare() {
+Result<ExprPtr> Parser::Comparisons(ExprPtr first) {
   auto node = MakeNode<Comparison>(Current().line);
-  node->first = TRY(Sum());
-  while (true) {
-    std::optional<Op> op;
-    if (AtKind(Kind::kOperator)) op = ComparisonOp(Current().text);
-    if (op) {
-      Take();
-    } else if (SkipName("in")) {
-      op = Op::kIn;
-    } else if (AtName("not") && Ahead().kind == Kind::kName && Ahead().text == "in") {
-      Take();
-      Take();
-      op = Op::kNotIn;
-    } else {
-      break;
-    }
-    node->rest.emplace_back(*op, TRY(Sum()));
+  node->first = std::move(first);
+  while (OperatorLevel() == kCompare) {
+    const std::string text = Take().text;
+    if (text == "not") Take();
+    const Op op = text == "not" ? Op::kNotIn : text == "in" ? Op::kIn : *ComparisonOp(text);
+    node->rest.emplace_back(op, TRY(Operators(kSum)));
   }
-  if (node->rest.empty()) return std::move(node->first);
   return node;
 }
 
-Result<ExprPtr> Parser::Sum() {
-  ExprPtr left = TRY(Tildes());
-  int operators = 0;
-  while (AtOp("+") || AtOp("-")) {
-    TRY(CountOperator(operators));
-    const Token op = Take();
-    left =
-        MakeBinary(op.line, op.text == "+" ? Op::kAdd : Op::kSub, std::move(left), TRY(Tildes()));
-  }
-  return left;
-}
-
-Result<ExprPtr> Parser::Tildes() {
+Result<ExprPtr> Parser::Tildes(ExprPtr first) {
   auto node = MakeNode<Concat>(Current().line);
-  node->parts.push_back(TRY(Product()));
-  while (SkipOp("~")) node->parts.push_back(TRY(Product()));
-  if (node->parts.size() == 1) return std::move(node->parts[0]);
+  node->parts.push_back(std::move(first));
+  while (SkipOp("~")) node->parts.push_back(TRY(Operators(kProduct)));
   return node;
-}
-
-Result<ExprPtr> Parser::Product() {
-  ExprPtr left = TRY(PowerExpr());
-  int operators = 0;
-  while (AtOp("*") || AtOp("/") || AtOp("//") || AtOp("%")) {
-    TRY(CountOperator(operators));
-    const Token token = Take();
-    const Op op = token.text == "*"    ? Op::kMul
-                  : token.text == "/"  ? Op::kDiv
-                  : token.text == "//" ? Op::kFloorDiv
-                                       : Op::kMod;
-    left = MakeBinary(token.line, op, std::move(left), TRY(PowerExpr()));
-  }
-  return left;
-}
-
-Result<ExprPtr> Parser::PowerExpr() {  // from left to right, unlike Python
-  ExprPtr left = TRY(UnaryExpr(true));
-  int operators = 0;
-  for (int line = Current().line; SkipOp("**"); line = Current().line) {
-    TRY(CountOperator(operators));
-    left = MakeBinary(line, Op::kPow, std::move(left), TRY(UnaryExpr(true)));
-  }
-  return left;
 }
 
 Result<ExprPtr> Parser::UnaryExpr(bool with_filter) {
@@ -259,7 +237,7 @@ bool Parser::AtTupleEnd(Names stop) const {
 }
 
 Result<ExprPtr> Parser::TupleOrExpression(bool with_condition, Names stop) {
-  const auto item = [&] { return with_condition ? Expression() : Or(); };
+  const auto item = [&] { return with_condition ? Expression() : Operators(kOr); };
   const int line = Current().line;
   std::vector<ExprPtr> items;
   items.push_back(TRY(item()));

@@ -45,14 +45,14 @@ class Parser {
   // Expressions.
   Result<ExprPtr> Expression() { return ConditionalExpr(); }
   Result<ExprPtr> ConditionalExpr();
-  Result<ExprPtr> Or();
-  Result<ExprPtr> And();
+  // Operators from loose to tight; ** goes from left to right, unlike Python's.
+  enum Level { kNoOperator, kOr, kAnd, kNot, kCompare, kSum, kTilde, kProduct, kPower, kUnary };
+  Level OperatorLevel() const;
+  Result<ExprPtr> Operators(Level level);
+  Result<ExprPtr> Extend(Level level, ExprPtr left);
   Result<ExprPtr> Not();
-  Result<ExprPtr> Compare();
-  Result<ExprPtr> Sum();
-  Result<ExprPtr> Tildes();
-  Result<ExprPtr> Product();
-  Result<ExprPtr> PowerExpr();
+  Result<ExprPtr> Comparisons(ExprPtr first);
+  Result<ExprPtr> Tildes(ExprPtr first);
   Result<ExprPtr> UnaryExpr(bool with_filter);
   Result<ExprPtr> Primary();
   Result<ExprPtr> NameOrConstant();

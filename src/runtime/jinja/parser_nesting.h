@@ -6,7 +6,7 @@
 
 namespace hexlane::jinja {
 
-inline constexpr int kMaxNesting = 100;
+inline constexpr int kMaxNesting = 64;
 inline constexpr int kMaxChain =
     100;  // operators of one level in one expression, postfixes of one value
 

@@ -22,7 +22,7 @@ struct RenderOptions {
   size_t max_output_bytes = 16u << 20;      // of the result, and of every string on the way
   size_t max_allocated_bytes = 512u << 20;  // of all values ever made in one rendering
   size_t max_steps = 5'000'000;             // nodes evaluated, loop iterations, items looked at
-  int max_depth = 400;                      // nested evaluations: expressions, blocks, macro calls
+  int max_depth = 250;                      // nested evaluations: expressions, blocks, macro calls
 };
 
 struct Program;  // the parsed template
