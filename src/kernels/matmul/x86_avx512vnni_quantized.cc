@@ -39,7 +39,8 @@ struct Panel {
   const int32_t* sums;
 
   Panel(const QuantizedRows& x, int64_t first_row)
-      : q{x.q + first_row * x.blocks * kTileColumns, x.low + first_row * x.blocks * kTileColumns},
+      : q{x.q + first_row * x.blocks * kTileColumns,
+          (x.low ? x.low : x.q) + first_row * x.blocks * kTileColumns},
         scales(x.scales + first_row * x.blocks),
         scaled_sums(x.scaled_sums + first_row * x.blocks),
         sums(x.sums + first_row * x.blocks) {}
