@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/check.h"
 #include "runtime/jinja/print.h"
 #include "runtime/jinja/text.h"
 
@@ -66,6 +67,7 @@ std::string FormatInteger(Int value, const Conversion& conversion) {
 
 std::string FormatReal(double value, const Conversion& conversion) {
   const bool percent = conversion.type == '%';
+  CHECK(std::string_view("eEfFgG%").find(conversion.type) != std::string_view::npos);
   const char pattern[] = {'%',
                           conversion.alternate ? '#' : '.',
                           conversion.alternate ? '.' : '*',

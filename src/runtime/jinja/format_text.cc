@@ -242,6 +242,11 @@ class BraceFormatter {
     const bool number_type = !plain && conversion.type != 's';
     if (number_type && value.IsText())
       return InvalidInput("Unknown format code '{}' for object of type 'str'", conversion.type);
+    if (conversion.type == 'n') {  // as in the "C" locale: no grouping of its own
+      if (conversion.grouping != '\0')
+        return InvalidInput("Cannot specify '{}' with 'n'.", conversion.grouping);
+      conversion.type = value.IsInteger() ? 'd' : 'g';
+    }
     if (!plain) return FormatValue(env_, value, conversion);
     conversion.type = value.IsInteger() ? 'd' : 's';
     if (value.Is(Kind::kFloat) && conversion.precision >= 0) conversion.type = 'g';

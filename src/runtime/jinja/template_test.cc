@@ -57,6 +57,15 @@ TEST(Jinja, RendersTheGoldenFeatureCases) { ExpectCases(ReadCases("jinja-feature
 
 TEST(Jinja, ComputesAsPythonDoes) { ExpectCases(ReadCases("jinja-python.json")); }
 
+// Values from Python 3.11: '{:n}'.format(42) and so on, in the "C" locale.
+TEST(Jinja, FormatsForNoLocaleAsForC) {
+  EXPECT_EQ(
+      RenderOrError("{{ '{:n}|{:08n}|{:n}|{:.2n}|{:>9n}'.format(42, 42, 1234.5, 1234.5, 0.5) }}"),
+      "42|00000042|1234.5|1.2e+03|      0.5");
+  EXPECT_FALSE(Render("{{ '{:,n}'.format(1234.5) }}").has_value());
+  EXPECT_FALSE(Render("{{ '{:n}'.format('x') }}").has_value());
+}
+
 TEST(Jinja, ReportsWhatIsWrongAndOnWhichLine) {
   EXPECT_EQ(RenderOrError("a\nb{{ 1 + x }}"), "error: 'x' is undefined (at chat template line 2)");
   EXPECT_EQ(RenderOrError("{% if true %}\n\n{{ messages[0].role.x }}{% endif %}",
