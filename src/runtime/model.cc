@@ -25,7 +25,7 @@ Result<void> Model::LoadFirst(const EngineOptions& options) {
   for (const Variant* variant : candidates.variants) {
     const Result<void> loaded = LoadVariant(*variant, options);
     if (loaded) {
-      fallback_reason_ = fmt::format("{}", fmt::join(reasons, "; "));
+      if (variant->soc.empty()) fallback_reason_ = fmt::format("{}", fmt::join(reasons, "; "));
       return {};
     }
     // Damage is not a reason to run something else.

@@ -31,11 +31,11 @@ Failure NoVariant(const Plan& plan, const EngineOptions& options) {
 
 Candidates Auto(const Plan& plan, const EngineOptions& options) {
   Candidates candidates{.variants = ForSoc(plan, options.soc, IsNpu)};
-  if (candidates.variants.empty()) {
-    candidates.reasons.push_back(
-        options.soc.empty() ? std::string("the package has no NPU variant")
-                            : fmt::format("the package has no variant for {}", options.soc));
-  }
+  const bool only_cpu = plan.variants.size() == 1 && plan.Find(kCpuVariant) != nullptr;
+  if (candidates.variants.empty() && !options.soc.empty())
+    candidates.reasons.push_back(fmt::format("the package has no variant for {}", options.soc));
+  else if (candidates.variants.empty() && !only_cpu)
+    candidates.reasons.push_back("the package has no NPU variant");
   if (const Variant* cpu = plan.Find(kCpuVariant)) candidates.variants.push_back(cpu);
   return candidates;
 }

@@ -36,6 +36,8 @@ TEST(SelectVariants, SaysWhyNoNpuIsTried) {
   EXPECT_THAT(SelectVariants(plan, {})->reasons, ElementsAre("the package has no NPU variant"));
   EXPECT_THAT(SelectVariants(kFull, {.soc = "SM8750"})->reasons,
               ElementsAre("the package has no variant for SM8750"));
+  // Nothing fell back where the package is for the CPU.
+  EXPECT_THAT(SelectVariants(PlanOf({{"cpu", ""}}), {})->reasons, ElementsAre());
 }
 
 TEST(SelectVariants, TriesEmulatorsAfterNpusWhenAskedForHtp) {
