@@ -26,7 +26,7 @@ class Chat {
       if (!std::getline(std::cin, line) || line.empty()) break;
       TRY(Turn(line));
     }
-    TRY(NotInterrupted());
+    TRY(CheckInterrupt());
     return true;
   }
 

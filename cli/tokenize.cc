@@ -81,7 +81,7 @@ Result<bool> Lines(const TextTokenizer& tokenizer) {
     PrintJson(answer ? *answer : Json{{"error", answer.error().ToString()}});
     TRY(FinishOutput());
   }
-  TRY(NotInterrupted());
+  TRY(CheckInterrupt());
   return good;
 }
 
@@ -98,7 +98,7 @@ Result<Json> Decoded(const TextTokenizer& tokenizer, const TokenizeSetup& setup)
 Result<Json> Once(const TextTokenizer& tokenizer, const TokenizeSetup& setup) {
   if (!setup.decode.empty()) return Decoded(tokenizer, setup);
   std::string text = setup.has_text ? setup.text : setup.chat.empty() ? ReadInput() : setup.chat;
-  TRY(NotInterrupted());
+  TRY(CheckInterrupt());
   if (setup.is_chat) text = TRY(tokenizer.RenderChat(text, R"({"add_generation_prompt": true})"));
   const bool special = !setup.is_chat && !setup.no_special;
   Json json = {{"ids", tokenizer.Encode(text, special, !setup.plain)}, {"text", text}};

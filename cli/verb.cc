@@ -25,11 +25,6 @@ std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std:
   return verb;
 }
 
-Result<void> NotInterrupted() {
-  if (Interrupted()) return Cancelled("interrupted");
-  return {};
-}
-
 ProgressCallback ProgressBar(const Common& common) {
   if (common.json || !isatty(STDERR_FILENO)) return {};
   return [](double fraction, std::string_view what) {

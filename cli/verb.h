@@ -9,6 +9,7 @@
 
 #include "hexlane/compiler.h"
 #include "hexlane/engine.h"
+#include "hexlane/interrupt.h"
 #include "output.h"
 
 namespace hexlane::cli {
@@ -44,9 +45,6 @@ std::shared_ptr<Verb> AddTokenize(CLI::App& app);
 std::shared_ptr<Verb> AddInspect(CLI::App& app);
 std::shared_ptr<Verb> AddDoctor(CLI::App& app);
 std::shared_ptr<Verb> AddBench(CLI::App& app);
-
-// kCancelled after Ctrl-C, which also ends waiting for input.
-Result<void> NotInterrupted();
 
 // A progress bar on stderr; empty when stderr is no terminal or --json is given.
 ProgressCallback ProgressBar(const Common& common);

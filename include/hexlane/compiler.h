@@ -166,11 +166,6 @@ struct DumpOptions {
 // vocab]. Returns the files.
 Result<std::vector<std::string>> Dump(const DumpOptions& options);
 
-// Ctrl-C and SIGTERM make running work return kCancelled, after it has cleaned up; a second one
-// ends the process.
-void CatchInterrupts();
-bool Interrupted();  // since CatchInterrupts
-
 // ---- look into things
 // ---------------------------------------------------------------------------------------------
 

@@ -62,12 +62,6 @@ struct LoadArgs {
   std::string vendor_library;  // --qnn; empty: search
 };
 
-// One row of backends.def.
-struct ExecutorDef {
-  std::string_view backend;
-  Result<std::unique_ptr<Executor>> (*load)(const LoadArgs& args);
-};
-
 }  // namespace hexlane
 
 #endif  // HEXLANE_BACKENDS_EXECUTOR_H_

@@ -1,19 +1,8 @@
 #include "backends/executors.h"
 
+#include "backends/linked_names.h"
+
 namespace hexlane {
-namespace {
-
-// "cpu, qnn, …": the backends that this program was linked with.
-std::string Names() {
-  std::string names;
-#define BACKEND(name, Name) \
-  if (HEXLANE_HAS_##name) names += (names.empty() ? "" : ", ") + std::string(#name);
-#include "backends/backends.def"
-#undef BACKEND
-  return names;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Executor>> LoadExecutor(const LoadArgs& args) {
   const std::string& backend = args.part->backend;
@@ -22,7 +11,7 @@ Result<std::unique_ptr<Executor>> LoadExecutor(const LoadArgs& args) {
     if (backend == #name) return Load##Name##Executor(args);
 #include "backends/backends.def"
 #undef BACKEND
-  return Unsupported("this program has no backend '{}'", backend).Want("one of: {}", Names());
+  return Unsupported("this program has no backend '{}'", backend).Want("one of: {}", LinkedNames());
 }
 
 }  // namespace hexlane

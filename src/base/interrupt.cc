@@ -1,4 +1,4 @@
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 
 #include <signal.h>
 

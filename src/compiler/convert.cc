@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/interrupt.h"
 #include "base/memory.h"
 #include "compiler/fingerprint.h"
 #include "compiler/quantise.h"
 #include "compiler/source.h"
 #include "compiler/variant.h"
 #include "hexlane/compiler.h"
+#include "hexlane/interrupt.h"
 #include "quant/calibrate.h"
 #include "quant/calibration_text.h"
 #include "runtime/tokenizer/tokenizer.h"

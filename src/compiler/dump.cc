@@ -8,8 +8,7 @@ namespace {
 
 Result<std::vector<int32_t>> IdsOf(const DumpOptions& options) {
   if (!options.ids.empty()) return options.ids;
-  const TokenizerFiles files = TRY(ReadTokenizerFiles(options.source.path));
-  const auto tokenizer = TRY(MakeTokenizer(files, options.source.path));
+  const auto tokenizer = TRY(OpenTokenizer(options.source.path));
   std::vector<int32_t> ids = tokenizer->Encode(options.text);
   if (ids.empty()) return Usage("nothing to run").Remedy("Give --ids 1,2,3 or -p TEXT");
   return ids;

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/interrupt.h"
 #include "compiler/stage_run.h"
 #include "hexlane/engine.h"
+#include "hexlane/interrupt.h"
 #include "interp/decoder_run.h"
 #include "kernels/sample/softmax.h"
 #include "runtime/tokenizer/tokenizer.h"
@@ -18,8 +18,7 @@ using Windows = std::vector<std::vector<int32_t>>;
 
 Result<Windows> ReadWindows(const EvalOptions& options) {
   if (options.window < 4) return Usage("a window of {} tokens", options.window).Want("at least 4");
-  const TokenizerFiles files = TRY(ReadTokenizerFiles(options.source.path));
-  const auto tokenizer = TRY(MakeTokenizer(files, options.source.path));
+  const auto tokenizer = TRY(OpenTokenizer(options.source.path));
   const std::vector<int32_t> ids = tokenizer->Encode(TRY(ReadTextFile(options.text)));
   const auto width = static_cast<size_t>(options.window);
   Windows windows;

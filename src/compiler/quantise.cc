@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "base/interrupt.h"
 #include "compiler/source.h"
+#include "hexlane/interrupt.h"
 #include "ir/text.h"
 #include "quant/calibrate.h"
 #include "quant/quantize_unit.h"

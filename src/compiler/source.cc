@@ -93,4 +93,8 @@ Result<std::unique_ptr<Tokenizer>> MakeTokenizer(const TokenizerFiles& files,
   return Failure(std::move(error));
 }
 
+Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const fs::path& path) {
+  return MakeTokenizer(TRY(ReadTokenizerFiles(path)), path);
+}
+
 }  // namespace hexlane

@@ -32,6 +32,8 @@ Result<TokenizerFiles> ReadTokenizerFiles(const std::filesystem::path& path);
 // The tokenizer of these files; its errors say that they are of `where`.
 Result<std::unique_ptr<Tokenizer>> MakeTokenizer(const TokenizerFiles& files,
                                                  const std::filesystem::path& where);
+// Both in one.
+Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const std::filesystem::path& path);
 
 }  // namespace hexlane
 

@@ -65,8 +65,7 @@ class Verifier {
   }
 
   Result<std::vector<int32_t>> Tokens() const {
-    const TokenizerFiles files = TRY(ReadTokenizerFiles(options_.source.path));
-    const auto tokenizer = TRY(MakeTokenizer(files, options_.source.path));
+    const auto tokenizer = TRY(OpenTokenizer(options_.source.path));
     std::vector<int32_t> ids = tokenizer->Encode(options_.text.empty() ? kText : options_.text);
     int limit = options_.max_tokens;
     for (const Variant& variant : runner_.package()->plan().variants)

@@ -83,7 +83,7 @@ Result<void> Checkpoint::ReadRows(const StoredTensor& tensor, int64_t first_row,
         .Got("{}..{}", first_row, first_row + rows);
   }
   CHECK(static_cast<int64_t>(out.size()) == rows * columns);
-  const Decoder decode = DecoderFor(tensor.type);
+  const BlockDecoder decode = DecoderFor(tensor.type);
   const StorageInfo& info = Info(tensor.type);
   if (decode == nullptr) {
     Failure failure = Unsupported("tensor '{}' is stored as {}, which has no decoder", tensor.name,

@@ -1,6 +1,6 @@
 #include "interp/decoder_run.h"
 
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 #include "op/dims.h"
 
 namespace hexlane {

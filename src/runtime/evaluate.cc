@@ -1,5 +1,5 @@
 // Session::Evaluate: the logits of every position, for perplexity and dumps.
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 #include "runtime/session_impl.h"
 
 namespace hexlane {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/interrupt.h"
 #include "base/memory.h"
+#include "hexlane/interrupt.h"
 
 namespace hexlane {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 
 namespace hexlane {
 

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 #include "runtime/testing.h"
 
 namespace hexlane {

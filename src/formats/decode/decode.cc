@@ -2,7 +2,7 @@
 
 namespace hexlane {
 
-Decoder DecoderFor(StorageType type) {
+BlockDecoder DecoderFor(StorageType type) {
   switch (type) {
 #define DECODER(Name) \
   case StorageType::k##Name: return Decode##Name;

@@ -15,10 +15,10 @@ namespace hexlane {
 struct StoredTensor;
 
 // Decodes `blocks` consecutive blocks at `in` (any alignment) into block_elements floats each.
-using Decoder = void (*)(const std::byte* in, int64_t blocks, float* out);
+using BlockDecoder = void (*)(const std::byte* in, int64_t blocks, float* out);
 
 // nullptr when there is none. decoders.def lists them.
-Decoder DecoderFor(StorageType type);
+BlockDecoder DecoderFor(StorageType type);
 std::string DecodableTypes();  // "F64 F32 F16 …", for messages
 
 // See Checkpoint::ReadExact.

@@ -66,7 +66,7 @@ TEST(Decode, EveryBlockTypeMatchesGgmlBitForBit) {
   EXPECT_EQ(cases.size(), 16u);
   for (const BlockCase& c : cases) {
     SCOPED_TRACE(Info(c.type).name);
-    const Decoder decode = DecoderFor(c.type);
+    const BlockDecoder decode = DecoderFor(c.type);
     ASSERT_NE(decode, nullptr);
     std::vector<float> got(c.blocks * Info(c.type).block_elements);
     decode(c.raw.data() + 1, c.blocks, got.data());

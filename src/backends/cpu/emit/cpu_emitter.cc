@@ -3,7 +3,7 @@
 #include "backends/cpu/emit/tape_builder.h"
 #include "backends/emitters.h"
 #include "base/file.h"
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 
 namespace hexlane {
 namespace {

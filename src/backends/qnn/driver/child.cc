@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "backends/qnn/driver/log.h"
-#include "base/interrupt.h"
+#include "hexlane/interrupt.h"
 
 namespace hexlane::qnn {
 namespace {

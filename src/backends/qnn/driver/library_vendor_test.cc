@@ -36,7 +36,9 @@ TEST(Library, MissingLibraryListsEveryPlaceSearched) {
 }
 
 TEST(Library, OtherFilesAreRefused) {
-  const fs::path text = fs::path(testing::TempDir()) / "libQnnHtp.so";
+  const fs::path folder = fs::path(testing::TempDir()) / "not_a_library";
+  fs::create_directories(folder);
+  const fs::path text = folder / "libQnnHtp.so";
   std::ofstream(text) << "not a library";
   const auto refused = Library::Open(text);
   ASSERT_FALSE(refused.has_value());
