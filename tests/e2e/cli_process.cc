@@ -59,10 +59,10 @@ int OpenOutput(const Streams& streams, const std::string& output) {
   ::dup2(::open(streams.Path("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644), STDERR_FILENO);
   if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) std::_Exit(126);
   for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<char*> argv = {const_cast<char*>("hexlane")};
+  std::vector<char*> argv = {const_cast<char*>(options.program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  ::execv(HEXLANE_BINARY, argv.data());
+  ::execv(options.program.c_str(), argv.data());
   std::_Exit(127);
 }
 
@@ -83,7 +83,7 @@ int Await(pid_t child, const CliOptions& options, Clock::time_point start) {
     if (seconds > options.timeout) {
       ::kill(child, SIGKILL);
       ::waitpid(child, &status, 0);
-      ADD_FAILURE() << "hexlane did not end within " << options.timeout << " s";
+      ADD_FAILURE() << options.program << " did not end within " << options.timeout << " s";
       return status;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -1,4 +1,5 @@
-// Runs the hexlane command as a user does: a child process with arguments, an exit code and output.
+// Runs the hexlane command, or another program, as a user does: a child process with arguments, an
+// exit code and output.
 #ifndef HEXLANE_TESTS_E2E_CLI_PROCESS_H_
 #define HEXLANE_TESTS_E2E_CLI_PROCESS_H_
 
@@ -14,6 +15,7 @@ namespace hexlane::e2e {
 using Json = nlohmann::json;
 
 struct CliOptions {
+  std::string program = HEXLANE_BINARY;
   std::string input;                                             // standard input
   std::filesystem::path folder;                                  // working directory
   std::vector<std::pair<std::string, std::string>> environment;  // set in addition

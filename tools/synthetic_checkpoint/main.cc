@@ -12,6 +12,7 @@ namespace {
 
 void AddOptions(CLI::App& app, FolderOptions& options, int& threads) {
   ModelShape& shape = options.shape;
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("OUTPUT", options.output, "folder to write")->required();
   const auto size = [&](const char* name, int64_t& value, const char* help) {
     app.add_option(name, value, help)->capture_default_str()->check(CLI::PositiveNumber);
