@@ -48,26 +48,21 @@ class VocabularyBuilder {
   // Every word with one more letter; those that found room.
   std::vector<Word> AddLonger(const std::vector<Word>& words) {
     struct Candidate {
-      Word word;
-      size_t parent;
-      char letter;
+      size_t rank, parent, letter;
+      auto operator<=>(const Candidate&) const = default;
     };
     std::vector<Candidate> candidates;
-    for (size_t parent = 0; parent < words.size(); ++parent) {
-      for (size_t i = 0; i < kLetters.size(); ++i) {
-        const Word& w = words[parent];
-        candidates.push_back({{w.text + kLetters[i], w.rank + i}, parent, kLetters[i]});
-      }
-    }
-    std::stable_sort(
-        candidates.begin(), candidates.end(),
-        [](const Candidate& a, const Candidate& b) { return a.word.rank < b.word.rank; });
+    for (size_t parent = 0; parent < words.size(); ++parent)
+      for (size_t i = 0; i < kLetters.size(); ++i)
+        candidates.push_back({words[parent].rank + i, parent, i});
+    std::sort(candidates.begin(), candidates.end());
     std::vector<Word> longer;
-    for (Candidate& c : candidates) {
+    for (const Candidate& c : candidates) {
       if (IsFull()) break;
-      Add(c.word.text);
-      merges.push_back(words[c.parent].text + " " + c.letter);
-      longer.push_back(std::move(c.word));
+      const std::string& parent = words[c.parent].text;
+      longer.push_back({parent + kLetters[c.letter], c.rank});
+      Add(longer.back().text);
+      merges.push_back(parent + " " + kLetters[c.letter]);
     }
     return longer;
   }
