@@ -47,6 +47,7 @@ struct EmitArgs {
   bool all_logits = false;          // logits of every row, not only of the last valid one
   std::vector<std::string> taps;    // values to add as outputs
   std::filesystem::path directory;  // files are written below it …
+  std::string graph_suffix;         // after the stages' names in the names of graphs
   std::string stem;                 // … as <stem>*.<ext>, e.g. "htp/SM8650"
   std::string vendor_library;       // --qnn; empty: search
   Progress progress;                // may be empty

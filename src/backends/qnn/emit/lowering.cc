@@ -19,6 +19,13 @@ Encoding Widened(const Encoding& encoding) {
   return encoding;
 }
 
+// Hidden states go by their IR names, so that what leaves a part and what enters the next one are
+// called the same; dots become underscores, unlike in the graph's inner names.
+std::string HiddenName(std::string name) {
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
 TensorSpec SpecOfValue(const Value& value, Shape shape) {
   if (IsFloat(value)) return {DataType::kF16, shape, {}};
   return SpecOf(*value.encoding, shape);
@@ -62,7 +69,7 @@ Result<void> Lowering::AddHidden(ValueId id) {
   const Value& value = unit_->value(id);
   if (!hidden_.valid()) {
     const TensorSpec spec = SpecOfValue(value, RowsShape(value.shape.last()));
-    hidden_ = TRY(AddInput(spec, "hidden_in", {Role::kHidden, 0, value.name, {}}));
+    hidden_ = TRY(AddInput(spec, HiddenName(value.name), {Role::kHidden, 0, value.name, {}}));
   } else if (hidden_encoding_ != value.encoding) {
     return InvalidInput("units disagree about the encoding of '{}'", value.name);
   }
@@ -88,7 +95,7 @@ Result<Ref> Lowering::SelectLastRow(Ref hidden, ValueId id) {
 Result<void> Lowering::Finish() {
   const bool logits = hidden_name_ == kLogits;
   const Shape shape = builder_.spec(hidden_).shape;
-  return AddOutput(hidden_, shape, logits ? "logits" : "hidden_out",
+  return AddOutput(hidden_, shape, HiddenName(hidden_name_),
                    {logits ? Role::kLogits : Role::kHidden, 0, hidden_name_, {}});
 }
 

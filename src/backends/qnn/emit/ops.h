@@ -24,6 +24,7 @@ Result<void> LowerAttention(Lowering& lowering, const Node& node);
 Result<void> LowerElementwise(Lowering& lowering, const Node& node);
 
 Reason RefuseEmbedding(const Graph& unit, const Node& node, const Target& target);
+Result<void> LowerEmbedding(Lowering& lowering, const Node& node);
 
 // Whether a value is represented in f16 here (no encoding counts as f16).
 bool IsFloat(const Value& value);

@@ -83,7 +83,7 @@ std::string PartCompiler::FileOf(size_t stage) const {
 Result<void> PartCompiler::CompileStage(const std::shared_ptr<const Context>& context,
                                         size_t stage) {
   GraphContract graph;
-  graph.name = args_.stages[stage].name();
+  graph.name = args_.stages[stage].name() + args_.graph_suffix;
   graph.file = FileOf(stage);
   graph.rows = args_.stages[stage].rows;
   graph.context = args_.stages[stage].context;
@@ -143,7 +143,7 @@ Result<void> PartCompiler::RunProbe(CompiledGraph& compiled, const GraphContract
   child_.activity().Set("running", "graph", graph.name);
   const Probe& probe = *args_.probe;
   StageIo io(contract_, graph);
-  TRY(io.Fill({.rows = probe.rows, .past_len = 0, .hidden = probe.input}));
+  TRY(io.Fill({.rows = probe.rows, .past_len = 0, .hidden = probe.input, .ids = probe.ids}));
   TRY(io.Execute(compiled));
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const BoundTensor& tensor = graph.outputs[i];

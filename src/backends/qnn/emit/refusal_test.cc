@@ -27,10 +27,13 @@ TEST(Refusals, LayersOfEverySchemeAreAccepted) {
   }
 }
 
-TEST(Refusals, EmbeddingsRunOnTheCpu) {
-  const QuantisedDecoder decoder("f16", 16, kIds);
-  EXPECT_EQ(Refusals(decoder.units[0], "SM8650"),
-            (std::vector<std::string>{"embed.out: the embedding lookup runs on the CPU"}));
+TEST(Refusals, AnEmbeddingNeedsAConstantTable) {
+  QuantisedDecoder decoder("f16", 16, kIds);
+  Graph& unit = decoder.units[0];
+  EXPECT_EQ(Refusals(unit, "SM8650"), std::vector<std::string>());
+  unit.value(unit.nodes()[0].inputs[1]).constant.reset();
+  EXPECT_EQ(Refusals(unit, "SM8650"),
+            (std::vector<std::string>{"embed.out: its table is not a constant"}));
 }
 
 TEST(Refusals, SixteenBitCacheNeedsV73) {

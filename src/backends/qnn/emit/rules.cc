@@ -6,7 +6,7 @@ namespace {
 Reason RefuseNothing(const Graph&, const Node&, const Target&) { return std::nullopt; }
 
 constexpr Rule kRules[] = {
-    {OpKind::kEmbedding, RefuseEmbedding, nullptr},
+    {OpKind::kEmbedding, RefuseEmbedding, LowerEmbedding},
     {OpKind::kLinear, RefuseLinear, LowerLinear},
     {OpKind::kRmsNorm, RefuseRmsNorm, LowerRmsNorm},
     {OpKind::kRope, RefuseRope, LowerRope},
@@ -35,12 +35,6 @@ Reason RefuseMixed(const Graph& unit, const Node& node) {
       return fmt::format("mixes f16 and fixed-point values ('{}')", input.name);
   }
   return std::nullopt;
-}
-
-// A table lookup of one row per token: a phone's CPU does it in microseconds, and the table stays
-// out of the HTP.
-Reason RefuseEmbedding(const Graph&, const Node&, const Target&) {
-  return "the embedding lookup runs on the CPU";
 }
 
 }  // namespace hexlane::qnn

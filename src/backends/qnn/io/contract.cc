@@ -7,9 +7,9 @@ namespace {
 
 constexpr int kContractVersion = 1;
 
-constexpr std::string_view kRoleNames[] = {"hidden",  "logits",    "cos",      "sin",
-                                           "mask",    "last_row",  "past_key", "past_value",
-                                           "new_key", "new_value", "tap"};
+constexpr std::string_view kRoleNames[] = {"ids",        "hidden",  "logits",    "cos",
+                                           "sin",        "mask",    "last_row",  "past_key",
+                                           "past_value", "new_key", "new_value", "tap"};
 
 struct NamedType {
   DataType type;
@@ -94,7 +94,7 @@ Result<BoundTensor> ReadTensor(const Json& json, std::string_view where) {
     tensor.info.spec.quant = quant;
   }
   const bool integer = tensor.info.spec.type == DataType::kI32;
-  if (integer != (tensor.role == Role::kLastRow))
+  if (integer != (tensor.role == Role::kLastRow || tensor.role == Role::kIds))
     return Corrupt("type does not fit role").At("{}", here);
   return tensor;
 }
@@ -103,6 +103,7 @@ Result<BoundTensor> ReadTensor(const Json& json, std::string_view where) {
 Shape RoleShape(Role role, const GraphContract& graph) {
   const int64_t rows = graph.rows, past = graph.past();
   switch (role) {
+    case Role::kIds: return {1, rows};
     case Role::kMask: return {1, 1, rows, graph.context};
     case Role::kLastRow: return {1};
     case Role::kPastKey: return {-1, 1, -1, past};

@@ -16,6 +16,7 @@ namespace hexlane::qnn {
 // What a tensor of the graph's interface is for. M rows, P = context - rows past positions, C =
 // context.
 enum class Role {
+  kIds,        // in i32 [1, M]: tokens, of a part that has the embedding
   kHidden,     // in or out [1, 1, M, hidden]
   kLogits,     // out [1, 1, M or 1, vocab]
   kCos,        // in [1, 1, M, head_dim / 2]

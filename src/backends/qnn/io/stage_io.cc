@@ -53,9 +53,21 @@ Result<void> StageIo::Fill(const Step& step) {
         EncodeValues(tensor.info.spec, scratch_, inputs_[i]);
         break;
       }
+      case Role::kIds: TRY(FillIds(i, step)); break;
       default: break;
     }
   }
+  return {};
+}
+
+Result<void> StageIo::FillIds(size_t i, const Step& step) {
+  if (step.ids.size() != static_cast<size_t>(step.rows)) {
+    return InvalidInput("tokens are missing")
+        .At("graph {}", graph_.name)
+        .Want("{}", step.rows)
+        .Got("{}", step.ids.size());
+  }
+  std::memcpy(inputs_[i].data(), step.ids.data(), step.ids.size_bytes());
   return {};
 }
 

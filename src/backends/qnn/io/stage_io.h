@@ -20,7 +20,8 @@ class StageIo {
   struct Step {
     int rows = 1;                   // valid rows ≤ graph.rows
     int64_t past_len = 0;           // cached positions ≤ graph.past()
-    std::span<const float> hidden;  // [rows, hidden]
+    std::span<const float> hidden;  // [rows, hidden]; or, of a part that has the embedding:
+    std::span<const int32_t> ids;   // [rows]
   };
   // Encodes hidden states, rotary tables, masks and the last row; rows past step.rows repeat
   // harmless values.
@@ -39,6 +40,7 @@ class StageIo {
   Result<void> Execute(CompiledGraph& compiled) { return compiled.Execute(in_spans_, out_spans_); }
 
  private:
+  Result<void> FillIds(size_t i, const Step& step);
   void FillRope(size_t i, bool cosine, int64_t past_len);
   void FillMask(size_t i, const Step& step);
 
