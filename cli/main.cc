@@ -85,9 +85,10 @@ int Main(int argc, char** argv) {
       "Puts a language model on the Hexagon NPU of a Snapdragon phone, verified at every step."};
   app.set_version_flag("--version", HEXLANE_VERSION);
   app.require_subcommand(1);
-  const std::shared_ptr<Verb> verbs[] = {
+  std::vector<std::shared_ptr<Verb>> verbs = {
       AddConvert(app), AddRun(app),      AddChat(app),    AddVerify(app), AddEval(app),
       AddDump(app),    AddTokenize(app), AddInspect(app), AddDoctor(app), AddBench(app)};
+  for (const std::shared_ptr<Verb>& verb : AddExports(app)) verbs.push_back(verb);
   app.footer(
       "Exit codes: 0 good, 1 a check failed, 2 usage, 3 bad input, 4 environment, 130 "
       "interrupted.");

@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "hexlane/compiler.h"
 #include "hexlane/engine.h"
@@ -36,6 +38,8 @@ std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std:
 
 // Every AddX makes one verb; main lists them.
 std::shared_ptr<Verb> AddConvert(CLI::App& app);
+// One verb for each runtime that packages can be exported to: `export genie`, …
+std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app);
 std::shared_ptr<Verb> AddRun(CLI::App& app);
 std::shared_ptr<Verb> AddChat(CLI::App& app);
 std::shared_ptr<Verb> AddVerify(CLI::App& app);

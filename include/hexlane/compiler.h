@@ -1,6 +1,6 @@
-// Making and judging packages: convert a checkpoint, verify every stage against the float model,
-// measure perplexity, dump values, look into files and the environment. Running a package is
-// engine.h.
+// Making and judging packages: convert a checkpoint, export for other runtimes, verify every stage
+// against the float model, measure perplexity, dump values, look into files and the environment.
+// Running a package is engine.h.
 #ifndef HEXLANE_COMPILER_H_
 #define HEXLANE_COMPILER_H_
 
@@ -63,6 +63,34 @@ struct ConvertReport {
 };
 
 Result<ConvertReport> Convert(const ConvertOptions& options);
+
+// ---- export
+// -------------------------------------------------------------------------------------------------------
+
+// A package as a folder for somebody else's runtime. Zero or empty: what the package itself has.
+struct ExportOptions {
+  std::filesystem::path package;
+  std::filesystem::path output;  // a folder; replaced when it is an earlier export
+  std::string soc;               // one of the package's; empty: its first
+  int context = 0;               // positions of the cache
+  int prefill_rows = 0;          // tokens of a prompt that are processed at once
+  bool emulator = false;         // binaries that the x86_64 emulator can load, not a phone's
+  std::string vendor_library;    // libQnnHtp.so; empty: search
+  ProgressCallback progress;
+};
+
+struct ExportReport {
+  std::string soc;
+  std::vector<int> rows;  // of the graphs: 1 and the prefill's
+  int context = 0;
+  double seconds = 0;
+  std::vector<PackageFile> files;
+};
+
+// For Qualcomm's libGenie.so: context binaries, genie_config.json, tokenizer.json and
+// htp_backend_ext_config.json (docs/export.md). kInvalidInput where the package is not of a scheme,
+// a cache or shapes that Genie runs.
+Result<ExportReport> ExportGenie(const ExportOptions& options);
 
 // ---- verify, eval, dump
 // -------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ TEST(CommandUsage, EveryVerbHasHelpWithJson) {
     EXPECT_THAT(result.out, HasSubstr("--json")) << verb;
     EXPECT_EQ(result.err, "") << verb;
   }
+  const CliResult genie = RunCli({"export", "genie", "--help"});
+  EXPECT_THAT(genie.out, HasSubstr("--json")) << genie.err;
+  EXPECT_THAT(RunCli({"--help"}).out, HasSubstr("\n  export"));
   EXPECT_THAT(RunCli({"--help"}).out, HasSubstr("130"));
   EXPECT_EQ(RunCli({"--version"}).exit_code, 0);
 }

@@ -1,0 +1,209 @@
+// A package as a folder for Qualcomm's Genie: the quantised units are compiled again, with the
+// embedding inside and logits of every row, and described by the two configuration files.
+#include <algorithm>
+#include <chrono>
+
+#include "backends/emitters.h"
+#include "compiler/genie_config.h"
+#include "compiler/source.h"
+#include "hexlane/compiler.h"
+#include "hexlane/interrupt.h"
+#include "models/decoder.h"
+#include "quant/schemes.h"
+
+namespace hexlane {
+namespace fs = std::filesystem;
+namespace {
+
+// Units that go into one binary for each stage, or one for all.
+struct Split {
+  int first = 0;
+  int count = 0;
+};
+
+// What the manifest says: 16-bit integer activations and an 8-bit cache are what Genie takes.
+Result<void> CheckScheme(const Manifest& manifest, const std::string& where) {
+  const QuantScheme* scheme = TRY(FindQuantScheme(manifest.scheme));
+  if (scheme->activations == DType::kU16 && manifest.kv_bits == 8) return {};
+  return InvalidInput("Genie cannot run this package")
+      .At("{}", where)
+      .Want("scheme w4a16 or w8a16 with an 8-bit cache")
+      .Got("{} with a {}-bit cache", manifest.scheme, manifest.kv_bits)
+      .Remedy("Convert with: hexlane convert {} --quant w4a16 --kv 8 --soc SM8650",
+              manifest.source);
+}
+
+// The variant for phones with this SoC.
+Result<const Variant*> FindVariant(const Package& package, const std::string& soc) {
+  for (const Variant& variant : package.plan().variants)
+    if (!variant.soc.empty() && variant.name == variant.soc && (soc.empty() || soc == variant.soc))
+      return &variant;
+  if (!soc.empty()) TRY(FindTarget(soc));
+  return InvalidInput("the package has no {} variant", soc.empty() ? "NPU" : soc)
+      .At("{}", package.directory().string())
+      .Remedy("Convert with --soc {}", soc.empty() ? "SM8650" : soc);
+}
+
+// Genie goes wrong from the first chunk of a prompt to the next graph when half of the cache is
+// new rows (seen with 2.51).
+Result<std::vector<StageShape>> ChooseStages(const ExportOptions& options, const Package& package,
+                                             const Variant& variant) {
+  const StageShape& widest = variant.stages.back();
+  const int context = options.context > 0 ? options.context : widest.context;
+  const int rows = options.prefill_rows > 0 ? options.prefill_rows : widest.rows;
+  if (context > package.plan().model.max_context) {
+    return InvalidInput("a context of {} is longer than the model was trained for", context)
+        .Want("at most {}", package.plan().model.max_context);
+  }
+  if (context <= rows)
+    return Usage("a context of {} cannot hold {} prefill rows", context, rows)
+        .Want("prefill rows < context");
+  if (2 * rows == context) {
+    return Usage(
+               "Genie loses the cache between prompt and answer with {} prefill rows and a "
+               "context of {}",
+               rows, context)
+        .Want("prefill rows that are not half of the context")
+        .Remedy("Export with --prefill-rows {}", std::max(1, rows / 2));
+  }
+  if (rows == 1) return std::vector<StageShape>{{1, context}};
+  return std::vector<StageShape>{{1, context}, {rows, context}};
+}
+
+// The package's own shards, the embedding in the first. Refuses one with a unit on the CPU.
+Result<std::vector<Split>> ChooseSplits(const Variant& variant, const std::string& where) {
+  std::vector<Split> splits;
+  for (const Part& part : variant.parts) {
+    const bool embedding = part.first_unit == 0 && part.unit_count == 1;
+    if (part.backend == "qnn") {
+      splits.push_back({part.first_unit, part.unit_count});
+    } else if (!embedding) {
+      return InvalidInput("units {} to {} of this package run on the CPU; Genie has the NPU only",
+                          part.first_unit, part.first_unit + part.unit_count - 1)
+          .At("{}", where)
+          .Remedy("hexlane convert says why; choose another --soc or --quant");
+    }
+  }
+  CHECK(!splits.empty());
+  splits.front().count += splits.front().first;
+  splits.front().first = 0;
+  return splits;
+}
+
+class GenieExporter {
+ public:
+  explicit GenieExporter(const ExportOptions& options) : options_(options) {}
+
+  Result<ExportReport> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    package_ = TRY(OpenPackage(options_.package));
+    const std::string where = package_->directory().string();
+    TRY(CheckScheme(package_->manifest(), where));
+    const Variant* variant = TRY(FindVariant(*package_, options_.soc));
+    target_ = TRY(FindTarget(variant->soc));
+    stages_ = TRY(ChooseStages(options_, *package_, *variant));
+    splits_ = TRY(ChooseSplits(*variant, where));
+    TRY(ReadModel());
+    StagedDirectory staged = TRY(StagedDirectory::Create(options_.output, kGenieConfigFile));
+    TRY(Compile(staged.path()));
+    TRY(WriteTexts(staged.path()));
+    TRY(staged.Commit());
+    TRY(Report());
+    report_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return std::move(report_);
+  }
+
+ private:
+  // What the configuration needs to know, and whether Genie can run the model at all.
+  Result<void> ReadModel() {
+    const std::unique_ptr<Tokenizer> tokenizer = TRY(OpenTokenizer(package_->directory()));
+    config_.vocab = package_->plan().model.vocab;
+    config_.context = stages_.back().context;
+    config_.head_dim = package_->plan().model.head_dim;
+    config_.eos_ids = package_->plan().model.eos_ids;
+    config_.target = target_;
+    config_.share_weights = !options_.emulator && stages_.size() > 1;
+    if (!tokenizer->prefix_ids().empty()) config_.bos_id = tokenizer->prefix_ids().front();
+    if (config_.eos_ids.empty() && tokenizer->eos_id()) config_.eos_ids = {*tokenizer->eos_id()};
+    const UnitSource units = UnitsOf(package_);
+    const std::unique_ptr<Emitter> emitter = TRY(NewEmitter("qnn"));
+    for (int unit = 0; unit < units.count; ++unit) {
+      const Graph graph = TRY(units.load(unit));
+      for (const Node& node : graph.nodes())
+        if (const auto why = emitter->Refuses(graph, node, target_))
+          return Unsupported("{} cannot run on the NPU: {}", graph.NameOf(node), *why);
+      TRY(ReadPositions(graph, config_));
+    }
+    return {};
+  }
+
+  // 1-of-2.bin, 2-of-2.bin; without shared weights one file per stage, 1-of-2-r1c512.bin, …
+  EmitArgs ArgsFor(size_t split, const fs::path& directory) const {
+    EmitArgs args{.units = UnitsOf(package_),
+                  .first_unit = splits_[split].first,
+                  .unit_count = splits_[split].count,
+                  .stages = stages_,
+                  .target = target_,
+                  .share_weights = config_.share_weights,
+                  .all_logits = true,
+                  .directory = directory};
+    // Genie runs the graphs of one shape in the order of their names.
+    args.graph_suffix = fmt::format("_{:03}_of_{:03}", split + 1, splits_.size());
+    args.stem = fmt::format("model_{:03}_of_{:03}", split + 1, splits_.size());
+    args.vendor_library = options_.vendor_library;
+    if (options_.progress) {
+      const double step = 1.0 / static_cast<double>(splits_.size());
+      args.progress = [this, split, step](double fraction, std::string_view what) {
+        options_.progress((static_cast<double>(split) + fraction) * step, what);
+      };
+    }
+    return args;
+  }
+
+  Result<void> Compile(const fs::path& directory) {
+    const std::unique_ptr<Emitter> emitter = TRY(NewEmitter("qnn"));
+    for (size_t split = 0; split < splits_.size(); ++split) {
+      TRY(CheckInterrupt());
+      const EmitResult emitted = TRY(emitter->Emit(ArgsFor(split, directory)));
+      config_.binaries.insert(config_.binaries.end(), emitted.files.begin(), emitted.files.end());
+      std::error_code ignored;  // describes the tensors for our own executor only
+      fs::remove(directory / emitted.contract, ignored);
+    }
+    return {};
+  }
+
+  Result<void> WriteTexts(const fs::path& directory) const {
+    TRY(WriteFileAtomically(directory / kGenieConfigFile, GenieConfigText(config_)));
+    TRY(WriteFileAtomically(directory / kHtpConfigFile, HtpConfigText(config_)));
+    return WriteFileAtomically(directory / "tokenizer.json",
+                               TRY(package_->ReadText("tokenizer.json")));
+  }
+
+  Result<void> Report() {
+    report_.soc = target_->name;
+    report_.context = stages_.back().context;
+    for (const StageShape& stage : stages_) report_.rows.push_back(stage.rows);
+    for (const auto& entry : fs::directory_iterator(options_.output))
+      report_.files.push_back({entry.path().filename().string(), entry.file_size()});
+    std::sort(report_.files.begin(), report_.files.end(),
+              [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });
+    return {};
+  }
+
+  const ExportOptions& options_;
+  std::shared_ptr<const Package> package_;
+  const Target* target_ = nullptr;
+  std::vector<StageShape> stages_;
+  std::vector<Split> splits_;
+  GenieConfig config_;
+  ExportReport report_;
+};
+
+}  // namespace
+
+Result<ExportReport> ExportGenie(const ExportOptions& options) {
+  return GenieExporter(options).Run();
+}
+
+}  // namespace hexlane
