@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing else, on Debian 12 (as root or with sudo):
 #   tools/setup.sh demo   packages to build with; .venv with the vendor library and the demo's model
-#   tools/setup.sh test   the same, and the tokenizers that tests compare with (the default)
+#   tools/setup.sh test   the same, and what tests compare with: tokenizers, ONNX Runtime (the default)
 #   tools/setup.sh ci     the same, and clang 19, the aarch64 cross compiler with its libraries, and qemu
 # Looks at what is there instead of keeping a record, so a second run takes a moment and repairs what was removed.
 set -euo pipefail
@@ -19,8 +19,8 @@ as_root() {
   else die "need root or sudo for: $*"; fi
 }
 
-# The packages of one [group] of apt-packages.txt.
-group() { awk -v want="[$1]" '/^\[/ {on = $0 == want; next} on && NF && !/^#/' tools/apt-packages.txt; }
+# group KIND NAME: the packages of one [group] of apt-packages.txt or python-packages.txt.
+group() { awk -v want="[$2]" '/^\[/ {on = $0 == want; next} on && NF && !/^#/' "tools/$1-packages.txt"; }
 
 missing_packages() {
   local installed
@@ -51,9 +51,9 @@ install_packages() {
     say "no apt-get here: install the list in vcpkg.json yourself; going on with the rest"
     return 0
   fi
-  packages=$(group build)
+  packages=$(group apt build)
   if [ "$mode" = ci ]; then
-    packages+=" $(group ci) $(group ci-arm64)"
+    packages+=" $(group apt ci) $(group apt ci-arm64)"
     dpkg --print-foreign-architectures | grep -qx arm64 || as_root dpkg --add-architecture arm64
   fi
   # shellcheck disable=SC2086
@@ -69,8 +69,10 @@ has_python_package() {
 }
 
 install_python_packages() {
-  local python missing=() package
-  for package in $(grep -v '^#' tools/python-packages.txt); do
+  local python missing=() package packages
+  packages=$(group python demo)
+  [ "$mode" = demo ] || packages+=" $(group python test)"
+  for package in $packages; do
     has_python_package "$package" || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
