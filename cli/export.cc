@@ -56,7 +56,9 @@ std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
 std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app) {
   CLI::App* group = app.add_subcommand("export", "write a package for another runtime");
   group->require_subcommand(1);
-  return {AddExport(*group, "genie", "for Qualcomm's Genie (libGenie.so)", ExportGenie)};
+  return {
+      AddExport(*group, "genie", "for Qualcomm's Genie (libGenie.so)", ExportGenie),
+      AddExport(*group, "ort", "for ONNX Runtime with Qualcomm's execution provider", ExportOrt)};
 }
 
 }  // namespace hexlane::cli

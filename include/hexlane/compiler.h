@@ -92,6 +92,12 @@ struct ExportReport {
 // a cache or shapes that Genie runs.
 Result<ExportReport> ExportGenie(const ExportOptions& options);
 
+// For ONNX Runtime with Qualcomm's execution provider: the package's context binaries, an EPContext
+// model for every stage, and ort.json, the index (docs/export.md). `context` and `prefill_rows`
+// choose among the package's stages. kInvalidInput where it has none for the SoC; kUnsupported
+// where layers run on the CPU.
+Result<ExportReport> ExportOrt(const ExportOptions& options);
+
 // ---- verify, eval, dump
 // -------------------------------------------------------------------------------------------
 
