@@ -164,6 +164,19 @@ TEST_F(ExportOrt, ModelsFindTheirGraphsInOneSharedBinary) {
   EXPECT_THAT(result.json()["models"], SizeIs(2));
 }
 
+TEST_F(ExportOrt, TakesTheStagesThatAreAskedForOrNone) {
+  ASSERT_NO_FATAL_FAILURE(ExportTiny({"--quant", "f16"}));
+  Arguments some = {"export", "ort", Path("package"), "-o", Path("some"), "--context", "64"};
+  EXPECT_EQ(RunCli(some).exit_code, 0);
+  some.back() = "128";
+  ExpectRefused(RunCli(some), 3, {"no stage", "r1c64, r16c64"});
+  some[5] = "--prefill-rows";
+  ExpectRefused(RunCli(some), 3, {"no stage", "r1c64, r16c64"});
+  some.back() = "1";
+  EXPECT_EQ(RunCli(some).exit_code, 0);
+  EXPECT_EQ(ReadJsonFile(Path("some/ort.json"))["parts"][0]["models"].size(), 1u);
+}
+
 TEST_F(ExportOrt, RefusesWhatOnnxRuntimeCannotRun) {
   const std::string package = TinyPackage("package");
   ExpectRefused(RunCli({"export", "ort", package, "-o", Path("export")}), 3,
