@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "base/scheme.h"
+#include "kernels/matmul/x86_prefetch.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
@@ -104,7 +105,9 @@ void HalfStrip(const MatMulCall& call, int64_t first_row, int64_t column) {
   const int64_t start = first_row * layout.blocks;
   __m256 acc[R];
   for (int r = 0; r < R; ++r) acc[r] = _mm256_setzero_ps();
+  Prefetcher<HasNibbles(S) ? 256 : 512, S != Scheme::kW8Channel, 1> prefetcher(layout, base);
   for (int64_t b = 0; b < layout.blocks; ++b) {
+    if (half == 0 && first_row == 0) prefetcher.Next();  // all others find the strip in the cache
     const int64_t at = start + b * R;
     __m256i dot[R];
     for (int r = 0; r < R; ++r) dot[r] = _mm256_setzero_si256();

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "base/scheme.h"
+#include "kernels/matmul/x86_prefetch.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
@@ -31,45 +32,6 @@ __m512 BlockScales(const std::byte* p) {
 }
 
 constexpr int64_t TileBytes(Scheme s) { return HasNibbles(s) ? 256 : 512; }
-
-// Asks for what T strips side by side will read kAhead bytes later, and at their end for the next T
-// strips. The processor's own prefetching stops at every page and cannot know where the next strip
-// comes: without this, decoding a model larger than the caches gets half of the memory's bandwidth
-// (bench/decode_roofline.sh).
-template <Scheme S, int T>
-class Prefetcher {
- public:
-  Prefetcher(const StripLayout& layout, const std::byte* base)
-      : layout_(layout), next_(base + T * layout.strip_bytes), left_(layout.blocks - kTiles) {
-    quants_ = base + kAhead;
-    scales_ = base + layout.scales + kTiles * layout.scale_bytes;
-    if (left_ <= 0) Wrap();
-  }
-  // For one tile of each strip.
-  void Next() {
-    if (left_-- == 0) Wrap();
-#pragma GCC unroll 8
-    for (int t = 0; t < T; ++t) {
-      for (int64_t i = 0; i < TileBytes(S); i += 64)
-        _mm_prefetch(quants_ + t * layout_.strip_bytes + i, _MM_HINT_T0);
-      if (S != Scheme::kW8Channel) _mm_prefetch(scales_ + t * layout_.strip_bytes, _MM_HINT_T0);
-    }
-    quants_ += TileBytes(S);
-    scales_ += layout_.scale_bytes;
-  }
-
- private:
-  static constexpr int64_t kAhead = 2048;
-  static constexpr int64_t kTiles = kAhead / TileBytes(S);
-
-  void Wrap() { quants_ = next_, scales_ = next_ + layout_.scales; }
-
-  StripLayout layout_;
-  const std::byte* next_;
-  const std::byte* quants_;
-  const std::byte* scales_;
-  int64_t left_;  // tiles until the next strips
-};
 
 // One panel of activations, advancing block by block.
 template <int R>
@@ -191,7 +153,7 @@ void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
 #pragma GCC unroll 8
     for (int t = 0; t < T; ++t) acc[r][t] = _mm512_setzero_ps();
   Panel<R> x(call.x, first_row);
-  Prefetcher<S, T> prefetcher(layout, base);
+  Prefetcher<TileBytes(S), S != Scheme::kW8Channel, T> prefetcher(layout, base);
   for (int64_t b = 0; b < layout.blocks; ++b) {
     if (first_row == 0) prefetcher.Next();  // later panels find the strips in the cache
     AddBlock<S, R, T, P>(x, quants, scales, layout.strip_bytes, acc);
