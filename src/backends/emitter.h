@@ -45,6 +45,7 @@ struct EmitArgs {
   const Target* target = nullptr;   // null for the CPU
   bool share_weights = true;        // one file for all stages; otherwise one per stage
   bool all_logits = false;          // logits of every row, not only of the last valid one
+  bool common_masks = false;        // masks are encoded alike in all parts of the model
   std::vector<std::string> taps;    // values to add as outputs
   std::filesystem::path directory;  // files are written below it …
   std::string graph_suffix;         // after the stages' names in the names of graphs

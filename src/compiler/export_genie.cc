@@ -29,8 +29,8 @@ Result<void> CheckScheme(const Manifest& manifest, const std::string& where) {
       .At("{}", where)
       .Want("scheme w4a16 or w8a16 with an 8-bit cache")
       .Got("{} with a {}-bit cache", manifest.scheme, manifest.kv_bits)
-      .Remedy("Convert with: hexlane convert {} --quant w4a16 --kv 8 --soc SM8650",
-              manifest.source);
+      .Remedy("Convert with: hexlane convert {} --quant {} --kv 8 --soc SM8650", manifest.source,
+              scheme->activations == DType::kU16 ? manifest.scheme : "w4a16");
 }
 
 // The variant for phones with this SoC.
@@ -123,9 +123,14 @@ class GenieExporter {
     config_.head_dim = package_->plan().model.head_dim;
     config_.eos_ids = package_->plan().model.eos_ids;
     config_.target = target_;
-    config_.share_weights = !options_.emulator && stages_.size() > 1;
+    config_.emulator = options_.emulator;
     if (!tokenizer->prefix_ids().empty()) config_.bos_id = tokenizer->prefix_ids().front();
     if (config_.eos_ids.empty() && tokenizer->eos_id()) config_.eos_ids = {*tokenizer->eos_id()};
+    if (config_.eos_ids.empty()) {
+      return InvalidInput("the model has no end-of-sequence token, which Genie wants")
+          .At("{}", package_->directory().string())
+          .Remedy("Convert a checkpoint with an eos_token_id in its config.json");
+    }
     const UnitSource units = UnitsOf(package_);
     const std::unique_ptr<Emitter> emitter = TRY(NewEmitter("qnn"));
     for (int unit = 0; unit < units.count; ++unit) {
@@ -145,8 +150,9 @@ class GenieExporter {
                   .unit_count = splits_[split].count,
                   .stages = stages_,
                   .target = target_,
-                  .share_weights = config_.share_weights,
+                  .share_weights = !options_.emulator,
                   .all_logits = true,
+                  .common_masks = true,
                   .directory = directory};
     // Genie runs the graphs of one shape in the order of their names.
     args.graph_suffix = fmt::format("_{:03}_of_{:03}", split + 1, splits_.size());

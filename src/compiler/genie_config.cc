@@ -1,52 +1,86 @@
 #include "compiler/genie_config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
+#include "models/rope_scaling.h"
 
 namespace hexlane {
 namespace {
 
-// Of rounding: inv_freq is float32, and comes from other programs' powers.
-constexpr double kThetaTolerance = 1e-5;
+// Relative, of frequencies: they are float32 and come from other programs' powers.
+constexpr double kTolerance = 1e-5;
+
+// As the checkpoints have it that stretch this way.
+constexpr double kLowFactor = 1, kHighFactor = 4;
+
+Json Llama3(const GenieRope& rope, std::string_view separator) {
+  const auto key = [&](std::string name) {
+    std::replace(name.begin(), name.end(), '_', separator[0]);
+    return name;
+  };
+  return {{key("rope_type"), "llama3"},
+          {"factor", rope.factor},
+          {key("low_freq_factor"), kLowFactor},
+          {key("high_freq_factor"), kHighFactor},
+          {key("original_max_position_embeddings"), rope.original_context}};
+}
+
+bool Gives(const GenieRope& rope, std::span<const float> inv_freq) {
+  const Json parameters = rope.factor == 1 ? Json() : Llama3(rope, "_");
+  const Result<RopeFrequencies> made = ScaledFrequencies(
+      parameters, rope.theta, 2 * static_cast<int64_t>(inv_freq.size()), 0, "rope");
+  return made && std::equal(inv_freq.begin(), inv_freq.end(), made->inv_freq.begin(),
+                            made->inv_freq.end(), [](float got, float want) {
+                              return std::abs(got - want) <= kTolerance * want;
+                            });
+}
+
+double ThreeDigits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 2);
+  return std::round(value / unit) * unit;
+}
 
 Json Backend(const GenieConfig& config) {
   const Json htp = {{"version", 1},
                     {"use-mmap", true},
                     {"spill-fill-bufsize", 0},
                     {"mmap-budget", 0},
-                    {"poll", true},
-                    {"cpu-mask", "0xe0"},
+                    {"poll", !config.emulator},
+                    {"cpu-mask", config.emulator ? "0x0" : "0xe0"},  // any; a phone's large cores
                     {"kv-dim", config.head_dim},
                     {"allow-async-init", false}};
   return {{"version", 1}, {"type", "QnnHtp"}, {"QnnHtp", htp}, {"extensions", kHtpConfigFile}};
 }
 
 Json Model(const GenieConfig& config) {
-  const Json rope = {{"type", "rope"},
-                     {"rope-dim", config.head_dim / 2},
-                     {"rope-theta", config.rope_theta.value_or(10000)}};
+  const GenieRope rope = config.rope.value_or(GenieRope{});
+  Json positions = {
+      {"type", "rope"}, {"rope-dim", config.head_dim / 2}, {"rope-theta", rope.theta}};
+  if (rope.factor != 1) positions["rope-scaling"] = Llama3(rope, "-");
   return {{"version", 1},
           {"type", "binary"},
           {"binary", {{"version", 1}, {"ctx-bins", config.binaries}}},
-          {"positional-encoding", rope}};
+          {"positional-encoding", positions}};
 }
 
 }  // namespace
 
-std::optional<double> RopeTheta(std::span<const float> inv_freq) {
+std::optional<GenieRope> FitRope(std::span<const float> inv_freq) {
   if (inv_freq.empty() || inv_freq[0] != 1.0f) return std::nullopt;
-  if (inv_freq.size() == 1) return 10000;  // any
+  if (inv_freq.size() == 1) return GenieRope{};  // any theta
   const auto half = static_cast<double>(inv_freq.size());
-  // The last one says most about theta; a theta is a round number far more often than not.
+  // The lowest frequency is the most accurate about theta; the second highest is hardly ever
+  // stretched.
   const double exact = std::pow(inv_freq.back(), -half / (half - 1));
-  for (const double theta : {std::round(exact), exact}) {
-    bool fits = true;
-    for (size_t i = 0; i < inv_freq.size(); ++i) {
-      const double want = std::pow(theta, -static_cast<double>(i) / half);
-      fits &= std::abs(inv_freq[i] - want) <= kThetaTolerance * want;
-    }
-    if (fits) return theta;
+  for (const double theta : {std::round(exact), exact})
+    if (Gives({.theta = theta}, inv_freq)) return GenieRope{.theta = theta};
+  for (const double theta : {ThreeDigits(std::pow(inv_freq[1], -half)), 10000.0}) {
+    GenieRope rope{.theta = theta};
+    rope.factor = std::round(std::pow(theta, (1 - half) / half) / inv_freq.back());
+    for (rope.original_context = 32; rope.original_context < 1 << 20; rope.original_context *= 2)
+      if (Gives(rope, inv_freq)) return rope;
   }
   return std::nullopt;
 }
@@ -58,15 +92,13 @@ Result<void> ReadPositions(const Graph& unit, GenieConfig& config) {
       return Unsupported("{} sees a sliding window; Genie has one mask for all layers", name);
     if (node.op != OpKind::kRope) continue;
     const Value& inv_freq = unit.value(node.inputs[2]);
-    const std::optional<double> theta = RopeTheta(inv_freq.constant->floats());
-    if (!theta || std::get<RopeAttrs>(node.attrs).scale != 1)
-      return Unsupported("{} has scaled rotary frequencies, which this export cannot describe",
-                         name);
-    if (config.rope_theta.value_or(*theta) != *theta)
-      return Unsupported("{} has another rotary base than the layers before", name)
-          .Want("{}", *config.rope_theta)
-          .Got("{}", *theta);
-    config.rope_theta = theta;
+    const std::optional<GenieRope> rope = FitRope(inv_freq.constant->floats());
+    if (!rope || std::get<RopeAttrs>(node.attrs).scale != 1)
+      return Unsupported("{} has rotary frequencies that Genie cannot be told of", name)
+          .Want("plain ones, or stretched as Llama 3.1's");
+    if (config.rope.value_or(*rope) != *rope)
+      return Unsupported("{} has other rotary frequencies than the layers before", name);
+    config.rope = rope;
   }
   return {};
 }
@@ -77,8 +109,8 @@ std::string GenieConfigText(const GenieConfig& config) {
                         {"n-vocab", config.vocab},
                         {"bos-token", config.bos_id},
                         {"eos-token", config.eos_ids}};
-  const Json greedy = {{"version", 1}, {"seed", 42},   {"temp", 1.0},
-                       {"top-k", 1},   {"top-p", 1.0}, {"greedy", true}};
+  // Genie 2.51 accepts "greedy" and samples all the same: one candidate is what makes it greedy.
+  const Json greedy = {{"version", 1}, {"seed", 42}, {"temp", 1.0}, {"top-k", 1}, {"top-p", 1.0}};
   const Json engine = {
       {"version", 1}, {"n-threads", 3}, {"backend", Backend(config)}, {"model", Model(config)}};
   const Json dialog = {{"version", 1},
@@ -96,7 +128,7 @@ std::string HtpConfigText(const GenieConfig& config) {
                        {"dsp_arch", fmt::format("v{}", static_cast<int>(config.target->arch))},
                        {"cores", Json::array({core})}};
   Json json = {{"devices", Json::array({device})}, {"memory", {{"mem_type", "shared_buffer"}}}};
-  if (config.share_weights) json["context"] = {{"weight_sharing_enabled", true}};
+  if (!config.emulator) json["context"] = {{"weight_sharing_enabled", true}};
   return json.dump(2) + "\n";
 }
 

@@ -77,6 +77,25 @@ TEST(Emitter, LogitsOfTheLastValidRowOnly) {
   EXPECT_GT(Cosine(last, probe.outputs["logits"]), 0.9995);
 }
 
+TEST(Emitter, APartMayBeginWithTheEmbedding) {
+  const QuantisedDecoder decoder("w8a16", 8, kIds);
+  EmitArgs args = PartOf(decoder, "embedding", "SM8650");
+  args.first_unit = 0;
+  args.unit_count = static_cast<int>(decoder.units.size()) - 1;  // all but the head
+  args.stages = {{8, 32}};
+  args.graph_suffix = "_001";
+  Probe probe{.rows = 6, .ids = kIds, .input = {}, .outputs = {}};
+  args.probe = &probe;
+  const EmitResult result = MUST(NewQnnEmitter()->Emit(args));
+  EXPECT_GT(Cosine(decoder.outputs.at("layers.1.out"), probe.outputs["layers.1.out"]), 0.9995);
+  const std::string text = MUST(ReadTextFile(args.directory / result.contract));
+  const Contract contract = MUST(ContractFromJson(MUST(ParseJson(text, "c")), "c"));
+  EXPECT_EQ(contract.graphs[0].name, "r8c32_001");
+  EXPECT_EQ(contract.graphs[0].inputs[0].role, Role::kIds);
+  EXPECT_EQ(contract.graphs[0].inputs[0].info.name, "input_ids");
+  EXPECT_EQ(contract.graphs[0].outputs.back().info.name, "layers_1_out");
+}
+
 TEST(Emitter, WritesOneSharedBinaryAndItsContract) {
   const QuantisedDecoder decoder("w4a16", 8, kIds);
   EmitArgs args = PartOf(decoder, "shared", "SM8650");

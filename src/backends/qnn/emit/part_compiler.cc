@@ -119,9 +119,11 @@ Result<void> PartCompiler::LowerUnits(Lowering& lowering, size_t stage) {
 }
 
 Result<float> PartCompiler::DeepestMask() const {
+  const int first = args_.common_masks ? 0 : args_.first_unit;
+  const int count = args_.common_masks ? args_.units.count : args_.unit_count;
   float depth = 0;
-  for (int unit = 0; unit < args_.unit_count; ++unit)
-    depth = std::max(depth, MaskDepth(TRY(LoadUnit(unit))));
+  for (int unit = first; unit < first + count; ++unit)
+    depth = std::max(depth, MaskDepth(TRY(args_.units.load(unit))));
   return depth;
 }
 
