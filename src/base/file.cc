@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -94,13 +95,19 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-void DropPages(std::span<const std::byte> mapped) {
+namespace {
+// madvise on the whole pages among `mapped`. Advice that the system does not take is no failure.
+void Advise(std::span<const std::byte> mapped, int advice) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(mapped.data());
-  const uintptr_t first = (begin + page - 1) / page * page;  // whole pages only
+  const uintptr_t first = (begin + page - 1) / page * page;
   const uintptr_t last = (begin + mapped.size()) / page * page;
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, advice);
 }
+}  // namespace
+
+void DropPages(std::span<const std::byte> mapped) { Advise(mapped, MADV_DONTNEED); }
+void PreferLargePages(std::span<const std::byte> mapped) { Advise(mapped, MADV_HUGEPAGE); }
 
 Result<std::string> ReadTextFile(const fs::path& path, size_t max_bytes) {
   const auto file = TRY(MappedFile::Open(path));
@@ -302,23 +309,50 @@ std::string Sha256(std::span<const std::byte> bytes) {
   return Hex(digest);
 }
 
+namespace {
+class Sha256Sum {
+ public:
+  Sha256Sum() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    CHECK(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  }
+  void Add(const void* data, size_t bytes) { EVP_DigestUpdate(context_.get(), data, bytes); }
+  std::string Finish() {
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    EVP_DigestFinal_ex(context_.get(), digest, nullptr);
+    return Hex(digest);
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
+};
+}  // namespace
+
+std::string Sha256Mapped(std::span<const std::byte> mapped) {
+  constexpr size_t kPiece = 64u << 20;
+  Sha256Sum sum;
+  while (!mapped.empty()) {
+    const auto piece = mapped.first(std::min(kPiece, mapped.size()));
+    sum.Add(piece.data(), piece.size());
+    DropPages(piece);
+    mapped = mapped.subspan(piece.size());
+  }
+  return sum.Finish();
+}
+
 // Read in pieces, not mapped: pages of a mapping would count as this process's memory.
 Result<std::string> Sha256File(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return SystemFailure("open", path, errno);
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  CHECK(EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1);
+  Sha256Sum sum;
   std::vector<unsigned char> buffer(1 << 20);
   while (true) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return SystemFailure("read", path, errno);
     if (n == 0) break;
-    EVP_DigestUpdate(hash.get(), buffer.data(), static_cast<size_t>(n));
+    sum.Add(buffer.data(), static_cast<size_t>(n));
   }
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  EVP_DigestFinal_ex(hash.get(), digest, nullptr);
-  return Hex(digest);
+  return sum.Finish();
 }
 
 }  // namespace hexlane

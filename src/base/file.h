@@ -37,6 +37,11 @@ class MappedFile {
 // touched.
 void DropPages(std::span<const std::byte> mapped);
 
+// Asks the system to read and map these bytes in large pages (2 MiB on x86_64) where its file
+// system can: what is read from end to end again and again then waits less for address translation.
+// For pages that are not in memory yet; nothing happens where it cannot.
+void PreferLargePages(std::span<const std::byte> mapped);
+
 // The whole of a text file. Refuses (kInvalidInput) one larger than `max_bytes`.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t max_bytes = 256u << 20);
 
@@ -95,6 +100,8 @@ class StagedDirectory {
 // Lower-case hexadecimal SHA-256 of bytes or of a file.
 std::string Sha256(std::span<const std::byte> bytes);
 Result<std::string> Sha256File(const std::filesystem::path& path);
+// Of a mapped file. Its pages are dropped again: they do not count as this process's memory.
+std::string Sha256Mapped(std::span<const std::byte> mapped);
 
 }  // namespace hexlane
 

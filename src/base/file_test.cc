@@ -279,5 +279,15 @@ TEST_F(FileTest, Sha256AgreesWithThePublishedVectors) {  // FIPS 180-2, appendix
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
+TEST_F(FileTest, Sha256OfAMappedFileIsThatOfTheFile) {
+  std::string text((65u << 20) + 3, 'x');  // more than one piece
+  for (size_t i = 0; i < text.size(); i += 4099) text[i] = static_cast<char>(i / 4099);
+  Put("a", text);
+  const auto file = *MappedFile::Open(Path("a"));
+  PreferLargePages(file->bytes());
+  EXPECT_EQ(Sha256Mapped(file->bytes()), Sha256(Bytes(text)));
+  EXPECT_EQ(Sha256Mapped({}), Sha256({}));
+}
+
 }  // namespace
 }  // namespace hexlane

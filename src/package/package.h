@@ -71,7 +71,9 @@ class Package {
   const std::map<std::string, size_t, std::less<>>& files() const { return files_; }
 
  private:
-  Result<void> OpenWeights();
+  Result<void> MapWeights();
+  Result<void> CheckHash(const std::string& name, const std::string& want) const;
+  Result<void> ReadWeightIndex();
 
   std::filesystem::path directory_;
   Manifest manifest_;
