@@ -32,10 +32,14 @@ struct ConvertOptions {
   std::string scheme;             // f16, w8a16, w4a16, w4-exact; empty: what suits the checkpoint
   int kv_bits = 16;               // of cached keys and values: 8 or 16
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
-  int context = 512;              // positions of the cache
-  int prefill_rows = 128;         // tokens of a prompt that are processed at once
+  std::vector<int> contexts = {512};  // positions of the cache, one graph for each
+  int prefill_rows = 128;             // tokens of a prompt that are processed at once
   std::filesystem::path calibration;  // a text file; empty: the built-in text
   int calibration_tokens = 1024;
+  // Bytes that the conversion may take, all its processes together (pages of mapped files, which
+  // the system can take back, do not count); shards are planned for it. 0: half of this machine's
+  // memory.
+  size_t memory = 0;
   bool emulator = false;       // also binaries that the x86_64 emulator can load
   bool force = false;          // convert even when the package is up to date
   int threads = 0;             // 0: as many as this process may use
@@ -120,8 +124,9 @@ struct ModelSource {
 
 struct VerifyOptions {
   ModelSource source;
-  std::string text;             // empty: a built-in passage
-  int max_tokens = 64;          // of the text; at most the package's prefill rows
+  std::string text;     // empty: a built-in passage
+  int max_tokens = 64;  // of the text; at most the package's prefill rows
+  int layers = 0;       // only the embedding and so many decoder layers; 0: all, and the head
   double min_faithful = 0.999;  // cosine of htp and cpu to quant, every layer
   double max_loss = 0.99;       // cosine of quant to float, at least this
   int greedy_tokens = 0;  // also compare so many generated tokens (cpu, and htp where the package
@@ -130,12 +135,13 @@ struct VerifyOptions {
 };
 
 struct StageComparison {
-  std::string name;          // quant, htp, htp-binary (written, read back), cpu
-  std::string against;       // float, quant, htp
-  double cosine = 0;         // of the logits of all positions
+  std::string name;     // quant, htp, htp-binary (written, read back), cpu
+  std::string against;  // float, quant, htp
+  double cosine =
+      0;  // of the logits of all positions (of the last layer's output when layers are limited)
   double max_rel_error = 0;  // largest difference over the range of the reference
   double snr_db = 0;
-  double top1 = 0;  // share of positions with the same best token
+  std::optional<double> top1;  // share of positions with the same best token; none without logits
 };
 
 struct LayerComparison {

@@ -4,17 +4,18 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,12 +47,16 @@ Failure SystemFailure(std::string_view verb, const fs::path& path, int error) {
 class Fd {
  public:
   explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.Release()) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   ~Fd() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -95,19 +100,13 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-namespace {
-// madvise on the whole pages among `mapped`. Advice that the system does not take is no failure.
-void Advise(std::span<const std::byte> mapped, int advice) {
+void DropPages(std::span<const std::byte> mapped) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<uintptr_t>(mapped.data());
-  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t first = (begin + page - 1) / page * page;  // whole pages only
   const uintptr_t last = (begin + mapped.size()) / page * page;
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, advice);
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
-}  // namespace
-
-void DropPages(std::span<const std::byte> mapped) { Advise(mapped, MADV_DONTNEED); }
-void PreferLargePages(std::span<const std::byte> mapped) { Advise(mapped, MADV_HUGEPAGE); }
 
 Result<std::string> ReadTextFile(const fs::path& path, size_t max_bytes) {
   const auto file = TRY(MappedFile::Open(path));
@@ -123,6 +122,23 @@ Result<FileWriter> FileWriter::Create(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return SystemFailure("write", path, errno);
   return FileWriter(path, fd);
+}
+
+Result<FileWriter> FileWriter::Continue(const fs::path& path, size_t position) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  struct stat info{};
+  if (fd.get() < 0 || ::fstat(fd.get(), &info) != 0) return SystemFailure("write", path, errno);
+  if (static_cast<size_t>(info.st_size) < position) {
+    return Corrupt("'{}' is cut off", path.string())
+        .Want("at least {} bytes", position)
+        .Got("{}", info.st_size);
+  }
+  const auto end = static_cast<off_t>(position);
+  if (::ftruncate(fd.get(), end) != 0 || ::lseek(fd.get(), end, SEEK_SET) != end)
+    return SystemFailure("write", path, errno);
+  FileWriter writer(path, fd.Release());
+  writer.position_ = position;
+  return writer;
 }
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
@@ -246,36 +262,95 @@ bool IsFresh(const fs::path& folder) {
   return false;
 }
 
-// Removes what killed processes left of their stagings of `target`.
-void RemoveLeftOvers(const fs::path& target) {
+// The staging folder of `target` for this key: <folder>/.<name>.<key>.partial
+fs::path PartialName(const fs::path& target, std::string_view key) {
+  return target.parent_path() / fmt::format(".{}.{}.partial", target.filename().string(), key);
+}
+
+// Whether `folder` is a PartialName of `target` that no process is writing.
+bool IsAbandoned(const fs::path& folder, const fs::path& target) {
+  const std::string name = folder.filename().string();
+  const std::string prefix = fmt::format(".{}.", target.filename().string());
+  constexpr std::string_view kSuffix = ".partial";
+  if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) return false;
+  const std::string_view key = std::string_view(name).substr(prefix.size());
+  if (key.find('.') != key.size() - kSuffix.size()) return false;  // of a target named x.y
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Removes what killed processes left of their stagings of `target`, but for `mine`.
+void RemoveLeftOvers(const fs::path& target, const fs::path& mine) {
   std::error_code error, ignored;
   for (fs::directory_iterator it(target.parent_path(), error), end; !error && it != end;
        it.increment(error)) {
-    const bool left = IsLeftOver(it->path().filename().string(), target);
-    if (left && it->is_directory(ignored) && !IsFresh(it->path()))
-      fs::remove_all(it->path(), ignored);
+    const fs::path& folder = it->path();
+    if (folder == mine || !it->is_directory(ignored)) continue;
+    if ((IsLeftOver(folder.filename().string(), target) && !IsFresh(folder)) ||
+        IsAbandoned(folder, target))
+      fs::remove_all(folder, ignored);
   }
 }
 
 }  // namespace
 
-Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, std::string_view marker) {
+struct StagedDirectory::State {
+  fs::path target;
+  fs::path staging;
+  std::vector<fs::path> parents;  // made by Create, outermost first
+  bool resumed = false;
+  bool kept = false;
+  bool committed = false;
+  Fd lock{-1};  // of the staging folder, where it has a key
+};
+
+StagedDirectory::StagedDirectory(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StagedDirectory::StagedDirectory(StagedDirectory&&) noexcept = default;
+
+const fs::path& StagedDirectory::path() const { return state_->staging; }
+bool StagedDirectory::resumed() const { return state_->resumed; }
+void StagedDirectory::Keep() { state_->kept = true; }
+
+Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, const Options& options) {
   auto state = std::make_unique<State>();
   state->target = Resolve(target);
-  state->staging = TemporaryName(state->target);
-  TRY(CheckReplaceable(state->target, marker));
+  state->staging =
+      options.key.empty() ? TemporaryName(state->target) : PartialName(state->target, options.key);
+  TRY(CheckReplaceable(state->target, options.marker));
   StagedDirectory directory(std::move(state));
   State& made = *directory.state_;
   TRY(MakeParents(made.target, made.parents));
   std::error_code error;
-  if (!fs::create_directory(made.staging, error))
+  const bool created = fs::create_directory(made.staging, error);
+  if (error || (!created && options.key.empty())) {
+    made.kept = true;  // whatever is there is not ours
     return SystemFailure("create folder", made.target, error ? error.value() : EEXIST);
-  RemoveLeftOvers(made.target);
+  }
+  made.resumed = !created;
+  if (!options.key.empty()) TRY(directory.Lock(options.shared));
+  RemoveLeftOvers(made.target, made.staging);
   return directory;
 }
 
+Result<void> StagedDirectory::Lock(bool shared) {
+  state_->lock = Fd(::open(state_->staging.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // The children of a process that was killed a moment ago still hold its lock.
+  constexpr auto kPatience = std::chrono::seconds(5);
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (::flock(state_->lock.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK && std::chrono::steady_clock::now() < give_up) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    state_->kept = true;
+    return Io("another process is writing '{}'", state_->target.string())
+        .Remedy("Wait for it to end, or choose another output folder");
+  }
+  return {};
+}
+
 StagedDirectory::~StagedDirectory() {
-  if (!state_) return;
+  if (!state_ || (state_->kept && !state_->committed)) return;
   std::error_code ignored;
   fs::remove_all(state_->staging, ignored);  // after Commit: what was replaced
   if (state_->committed) return;
@@ -309,50 +384,23 @@ std::string Sha256(std::span<const std::byte> bytes) {
   return Hex(digest);
 }
 
-namespace {
-class Sha256Sum {
- public:
-  Sha256Sum() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    CHECK(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
-  }
-  void Add(const void* data, size_t bytes) { EVP_DigestUpdate(context_.get(), data, bytes); }
-  std::string Finish() {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
-    EVP_DigestFinal_ex(context_.get(), digest, nullptr);
-    return Hex(digest);
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
-};
-}  // namespace
-
-std::string Sha256Mapped(std::span<const std::byte> mapped) {
-  constexpr size_t kPiece = 64u << 20;
-  Sha256Sum sum;
-  while (!mapped.empty()) {
-    const auto piece = mapped.first(std::min(kPiece, mapped.size()));
-    sum.Add(piece.data(), piece.size());
-    DropPages(piece);
-    mapped = mapped.subspan(piece.size());
-  }
-  return sum.Finish();
-}
-
 // Read in pieces, not mapped: pages of a mapping would count as this process's memory.
 Result<std::string> Sha256File(const fs::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return SystemFailure("open", path, errno);
-  Sha256Sum sum;
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> hash(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  CHECK(EVP_DigestInit_ex(hash.get(), EVP_sha256(), nullptr) == 1);
   std::vector<unsigned char> buffer(1 << 20);
   while (true) {
     const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return SystemFailure("read", path, errno);
     if (n == 0) break;
-    sum.Add(buffer.data(), static_cast<size_t>(n));
+    EVP_DigestUpdate(hash.get(), buffer.data(), static_cast<size_t>(n));
   }
-  return sum.Finish();
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  EVP_DigestFinal_ex(hash.get(), digest, nullptr);
+  return Hex(digest);
 }
 
 }  // namespace hexlane

@@ -37,11 +37,6 @@ class MappedFile {
 // touched.
 void DropPages(std::span<const std::byte> mapped);
 
-// Asks the system to read and map these bytes in large pages (2 MiB on x86_64) where its file
-// system can: what is read from end to end again and again then waits less for address translation.
-// For pages that are not in memory yet; nothing happens where it cannot.
-void PreferLargePages(std::span<const std::byte> mapped);
-
 // The whole of a text file. Refuses (kInvalidInput) one larger than `max_bytes`.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t max_bytes = 256u << 20);
 
@@ -49,6 +44,9 @@ Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t max_b
 class FileWriter {
  public:
   static Result<FileWriter> Create(const std::filesystem::path& path);
+  // Goes on after the first `position` bytes of an existing file, the rest is cut off; kCorrupt
+  // when it has fewer.
+  static Result<FileWriter> Continue(const std::filesystem::path& path, size_t position);
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();  // closes without reporting; call Close to learn whether the bytes arrived
@@ -75,33 +73,42 @@ Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_
 // as it was.
 class StagedDirectory {
  public:
-  // `target` may be absent, an empty folder, or one that has a file `marker` in it, which tells
-  // that it is an earlier result; anything else is somebody's data and refused (kInvalidInput).
+  struct Options {
+    // A file in an earlier result, by which that is told from somebody's data.
+    std::string_view marker = "manifest.json";
+    // Of what will be written. What a killed process left of the same target and key is taken up as
+    // it is (resumed), and left-overs of other keys are removed. Empty: every Create starts anew.
+    std::string_view key = {};
+    // Several processes may write to one target and key at a time; otherwise a second one is
+    // refused (kIo).
+    bool shared = false;
+  };
+  // `target` may be absent, an empty folder, or one with the marker in it; anything else is
+  // refused (kInvalidInput).
   static Result<StagedDirectory> Create(const std::filesystem::path& target,
-                                        std::string_view marker = "manifest.json");
-  StagedDirectory(StagedDirectory&&) = default;
+                                        const Options& options);
+  static Result<StagedDirectory> Create(const std::filesystem::path& target) {
+    return Create(target, Options());
+  }
+  StagedDirectory(StagedDirectory&&) noexcept;
   StagedDirectory& operator=(StagedDirectory&&) = delete;
   ~StagedDirectory();
 
-  const std::filesystem::path& path() const { return state_->staging; }
+  const std::filesystem::path& path() const;
+  bool resumed() const;
+  void Keep();  // destroyed without Commit, it stays for a later Create with the same key
   Result<void> Commit();
 
  private:
-  struct State {
-    std::filesystem::path target;
-    std::filesystem::path staging;
-    std::vector<std::filesystem::path> parents;  // made by Create, outermost first
-    bool committed = false;
-  };
-  explicit StagedDirectory(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  struct State;
+  explicit StagedDirectory(std::unique_ptr<State> state);
+  Result<void> Lock(bool shared);
   std::unique_ptr<State> state_;  // null once moved from
 };
 
 // Lower-case hexadecimal SHA-256 of bytes or of a file.
 std::string Sha256(std::span<const std::byte> bytes);
 Result<std::string> Sha256File(const std::filesystem::path& path);
-// Of a mapped file. Its pages are dropped again: they do not count as this process's memory.
-std::string Sha256Mapped(std::span<const std::byte> mapped);
 
 }  // namespace hexlane
 

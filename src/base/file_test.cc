@@ -140,6 +140,17 @@ TEST_F(FileTest, StagedDirectoryAppearsOnCommitOnly) {
   EXPECT_THAT(Tree(), ElementsAre("out", "out/a"));
 }
 
+TEST_F(FileTest, WriterContinuesAfterAPosition) {
+  Put("a", "12345");
+  auto writer = *FileWriter::Continue(Path("a"), 3);
+  EXPECT_EQ(writer.position(), 3u);
+  ASSERT_TRUE(writer.Write(std::as_bytes(std::span("xy", 2))));
+  ASSERT_TRUE(writer.Close());
+  EXPECT_EQ(Text("a"), "123xy");
+  EXPECT_EQ(FileWriter::Continue(Path("a"), 6).error().code, Code::kCorrupt);
+  EXPECT_EQ(FileWriter::Continue(Path("none"), 0).error().code, Code::kNotFound);
+}
+
 TEST_F(FileTest, StagedDirectoryVanishesWithoutCommit) {
   {
     auto staged = *StagedDirectory::Create(Path("deep/er/out"));
@@ -167,6 +178,43 @@ TEST_F(FileTest, StagedDirectoryRemovesWhatAKilledProcessLeft) {
   fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
   EXPECT_TRUE(StagedDirectory::Create(Path("out")));
   EXPECT_THAT(Tree(), ElementsAre(".out.x.tmp", ".out.x.tmp/file"));
+}
+
+TEST_F(FileTest, StagedDirectoryTakesUpWhatAKilledProcessLeftOfTheSameKey) {
+  const auto begin = [this](std::string_view key) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto staged = StagedDirectory::Create(Path("out"), {.key = key});
+      std::_Exit(staged && WriteFileAtomically(staged->path() / key, "1") ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status == 0;
+  };
+  ASSERT_TRUE(begin("k1"));
+  {
+    auto again = *StagedDirectory::Create(Path("out"), {.key = "k1"});
+    EXPECT_TRUE(again.resumed());
+    EXPECT_TRUE(fs::exists(again.path() / "k1"));
+    again.Keep();
+  }
+  EXPECT_TRUE(fs::exists(Path(".out.k1.partial/k1")));
+  auto other = *StagedDirectory::Create(Path("out"), {.key = "k2"});
+  EXPECT_FALSE(other.resumed());
+  EXPECT_FALSE(fs::exists(Path(".out.k1.partial"))) << "of other options: removed";
+  ASSERT_TRUE(other.Commit());
+  EXPECT_THAT(Tree(), ElementsAre("out"));
+}
+
+TEST_F(FileTest, StagedDirectoryIsWrittenByOneProcessUnlessShared) {
+  auto first = *StagedDirectory::Create(Path("out"), {.key = "k", .shared = true});
+  auto second = StagedDirectory::Create(Path("out"), {.key = "k", .shared = true});
+  ASSERT_TRUE(second);
+  second->Keep();
+  const auto refused = StagedDirectory::Create(Path("out"), {.key = "k"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kIo);
+  EXPECT_TRUE(fs::exists(first.path())) << "the refused one removed it";
 }
 
 TEST_F(FileTest, StagedDirectoryTakesARelativeName) {
@@ -225,7 +273,7 @@ TEST_F(FileTest, StagedDirectoryAcceptsAnEmptyFolderAndAMarkerOfItsOwn) {
   EXPECT_TRUE(StagedDirectory::Create(Path("empty")));
   Put("dump/ids.npy", "x");
   EXPECT_FALSE(StagedDirectory::Create(Path("dump")));
-  EXPECT_TRUE(StagedDirectory::Create(Path("dump"), "ids.npy"));
+  EXPECT_TRUE(StagedDirectory::Create(Path("dump"), {.marker = "ids.npy"}));
 }
 
 TEST_F(FileTest, AFailedCommitLeavesTheOldResult) {
@@ -277,16 +325,6 @@ TEST_F(FileTest, Sha256AgreesWithThePublishedVectors) {  // FIPS 180-2, appendix
   Put("empty", "");
   EXPECT_EQ(*Sha256File(Path("empty")),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-}
-
-TEST_F(FileTest, Sha256OfAMappedFileIsThatOfTheFile) {
-  std::string text((65u << 20) + 3, 'x');  // more than one piece
-  for (size_t i = 0; i < text.size(); i += 4099) text[i] = static_cast<char>(i / 4099);
-  Put("a", text);
-  const auto file = *MappedFile::Open(Path("a"));
-  PreferLargePages(file->bytes());
-  EXPECT_EQ(Sha256Mapped(file->bytes()), Sha256(Bytes(text)));
-  EXPECT_EQ(Sha256Mapped({}), Sha256({}));
 }
 
 }  // namespace

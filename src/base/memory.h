@@ -10,6 +10,13 @@ namespace hexlane {
 size_t PeakRssBytes();
 size_t RssBytes();  // resident now (VmRSS)
 
+// Resident memory of a process that is not pages of mapped files, which the kernel can drop
+// (RssAnon + RssShmem); 0 where unknown.
+size_t OwnMemoryBytes(int process);
+
+// Of the machine, or what this process's control group may use where that is less.
+size_t PhysicalMemoryBytes();
+
 // Gives memory that the allocator has free back to the system, where it can.
 void ReleaseFreeMemory();
 

@@ -25,7 +25,7 @@ Result<std::vector<std::string>> Dump(const DumpOptions& options) {
   const auto runner = TRY(StageRunner::Open(options.source));
   const std::vector<int32_t> ids = TRY(IdsOf(options));
   const UnitValues values = TRY(runner->Run(options.stage, ids));
-  StagedDirectory staged = TRY(StagedDirectory::Create(options.output, "ids.npy"));
+  StagedDirectory staged = TRY(StagedDirectory::Create(options.output, {.marker = "ids.npy"}));
   const auto rows = static_cast<int64_t>(ids.size());
   std::vector<std::string> files = {"ids.npy"};
   TRY(WriteNpy(staged.path() / files[0], ViewOf(ids, {rows}, DType::kI32)));

@@ -104,7 +104,8 @@ class GenieExporter {
     stages_ = TRY(ChooseStages(options_, *package_, *variant));
     splits_ = TRY(ChooseSplits(*variant, where));
     TRY(ReadModel());
-    StagedDirectory staged = TRY(StagedDirectory::Create(options_.output, kGenieConfigFile));
+    StagedDirectory staged =
+        TRY(StagedDirectory::Create(options_.output, {.marker = kGenieConfigFile}));
     TRY(Compile(staged.path()));
     TRY(WriteTexts(staged.path()));
     TRY(staged.Commit());

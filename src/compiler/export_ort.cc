@@ -87,7 +87,7 @@ class OrtExporter {
     package_ = TRY(OpenPackage(options_.package));
     variant_ = TRY(ChooseVariant(*package_, options_));
     TRY(CheckParts(*variant_));
-    StagedDirectory staged = TRY(StagedDirectory::Create(options_.output, kIndexFile));
+    StagedDirectory staged = TRY(StagedDirectory::Create(options_.output, {.marker = kIndexFile}));
     directory_ = staged.path();
     TRY(WriteAll());
     TRY(ListFiles());

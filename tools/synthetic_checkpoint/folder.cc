@@ -71,7 +71,7 @@ Result<void> WriteTexts(const std::filesystem::path& folder, const FolderOptions
 
 Result<FolderReport> WriteFolder(const FolderOptions& options, ThreadPool& pool) {
   TRY(CheckShape(options.shape));
-  StagedDirectory folder = TRY(StagedDirectory::Create(options.output, kRecord));
+  StagedDirectory folder = TRY(StagedDirectory::Create(options.output, {.marker = kRecord}));
   const std::vector<Shard> shards = PlanShards(PlanTensors(options.shape), options.shard_bytes);
   TRY(WriteTexts(folder.path(), options, shards));  // first: they can be refused
   const NoiseTable table;
