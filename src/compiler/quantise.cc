@@ -12,13 +12,29 @@ namespace hexlane {
 namespace {
 
 // Values that were the same everywhere during calibration: a broken checkpoint or graph.
-void WarnOfStuckValues(const UnitReport& report, std::vector<std::string>& warnings) {
+void WarnOfStuckValues(const UnitReport& report, Json& warnings) {
   for (const ValueReport& value : report.values) {
     if (value.seen && value.seen->constant)
       warnings.push_back(
           fmt::format("{} is {} for every calibration token", value.name, value.seen->min));
   }
 }
+
+// The units' PackageWriter::WeightsRecord as one.
+Json AllWeights(const std::vector<Json>& records) {
+  Json all = {{"index", {{"weights", Json::array()}}}, {"sha256", Json::object()}};
+  for (const Json& record : records) {
+    const Json& weights = record.at("weights");
+    for (const Json& entry : weights.at("index").at("weights"))
+      all["index"]["weights"].push_back(entry);
+    all["sha256"].update(weights.at("sha256"));
+  }
+  return all;
+}
+
+std::string StepOf(int unit) { return fmt::format("unit-{}", unit); }
+// What calibration carries from this unit to the next.
+std::string StateAfter(int unit) { return fmt::format("calibration-{}", unit); }
 
 class Quantiser {
  public:
@@ -27,7 +43,7 @@ class Quantiser {
 
   Result<QuantisedModel> Run() {
     const int count = args_.decoder->unit_count();
-    for (int unit = 0; unit < count; ++unit) {
+    for (int unit = TakeUp(); unit < count; ++unit) {
       TRY(CheckInterrupt());
       if (args_.progress)
         args_.progress(static_cast<double>(unit) / count,
@@ -35,31 +51,65 @@ class Quantiser {
       TRY(Unit(unit, unit == count - 1));
     }
     TRY(writer_.SealWeights());
-    for (size_t unit = 0; unit < texts_.size(); ++unit)
-      TRY(writer_.AddText(UnitFile(static_cast<int>(unit)), texts_[unit]));
     return std::move(model_);
   }
 
  private:
+  bool calibrates() const { return args_.options.scheme->needs_calibration(); }
+
+  // Units of an earlier run, up to the first that is not finished or not as it was; returns that
+  // one.
+  int TakeUp() {
+    std::vector<Json> records;
+    while (auto record = args_.journal->Find(StepOf(static_cast<int>(records.size()))))
+      records.push_back(*std::move(record));
+    // Of the states only the last is kept: without it the units before it cannot be taken up
+    // either.
+    const int last = static_cast<int>(records.size()) - 1;
+    if (records.empty() || !RestoreState(last)) return 0;
+    if (!writer_.RestoreWeights(AllWeights(records))) {
+      calibrator_ = Calibrator(args_.windows, args_.pool);
+      return 0;
+    }
+    for (const Json& record : records) Count(record);
+    return last + 1;
+  }
+
+  bool RestoreState(int unit) {
+    if (!calibrates() || unit + 1 == args_.decoder->unit_count()) return true;
+    const std::optional<std::string> state = args_.journal->Load(StateAfter(unit));
+    return state && calibrator_.Restore(*state);
+  }
+
   Result<void> Unit(int unit, bool is_last) {
     Graph graph = TRY(args_.decoder->Build(unit));
-    if (args_.options.scheme->needs_calibration()) {
+    if (calibrates()) {
       Result<void> calibrated = calibrator_.Advance(graph, is_last);
       if (!calibrated) return InCheckpoint(std::move(calibrated).error());
     }
     Result<UnitReport> quantised = QuantizeUnit(
         graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());
-    UnitReport report = *std::move(quantised);
     TRY(Verify(graph, GraphStage::kQuantised));
+    const size_t before = writer_.weight_count();
     for (const Value& value : graph.values()) {
       if (!value.constant) continue;
       TRY(writer_.AddWeight(value.name, value.constant->view()));
     }
-    Count(report);
-    WarnOfStuckValues(report, model_.warnings);
-    texts_.push_back(Print(graph));
-    model_.reports.push_back(std::move(report));
+    TRY(writer_.AddText(UnitFile(unit), Print(graph)));
+    return Finish(unit, is_last, *quantised, writer_.WeightsRecord(before));
+  }
+
+  // The state goes first and the one before it last: at every moment one that fits the records is
+  // there.
+  Result<void> Finish(int unit, bool is_last, const UnitReport& report, Json weights) {
+    if (calibrates() && !is_last) TRY(args_.journal->Save(StateAfter(unit), calibrator_.Save()));
+    Json record = {{"weights", std::move(weights)}, {"report", ToJson(report)}};
+    record["warnings"] = Json::array();
+    WarnOfStuckValues(report, record["warnings"]);
+    TRY(args_.journal->Record(StepOf(unit), record));
+    args_.journal->Discard(StateAfter(unit - 1));
+    Count(record);
     return {};
   }
 
@@ -72,19 +122,23 @@ class Quantiser {
     return Failure(std::move(error));
   }
 
-  void Count(const UnitReport& report) {
-    for (const WeightReport& weight : report.weights) {
-      if (!counted_.insert(weight.name).second) continue;
-      model_.parameters += weight.shape.elements();
-      model_.bits += weight.bits * static_cast<double>(weight.shape.elements());
+  // Adds a finished unit to the model's figures.
+  void Count(const Json& record) {
+    for (const Json& weight : record.at("report").at("weights")) {
+      if (!counted_.insert(weight.at("name").get<std::string>()).second) continue;
+      int64_t elements = 1;
+      for (const Json& dim : weight.at("shape")) elements *= dim.get<int64_t>();
+      model_.parameters += elements;
+      model_.bits += weight.at("bits").get<double>() * static_cast<double>(elements);
     }
+    for (const Json& warning : record.at("warnings")) model_.warnings.push_back(warning);
+    model_.reports.push_back(record.at("report"));
   }
 
   const QuantiseArgs& args_;
   PackageWriter& writer_;
   Calibrator calibrator_;
   QuantisedModel model_;
-  std::vector<std::string> texts_;  // by unit
   std::set<std::string> counted_;
 };
 

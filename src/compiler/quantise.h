@@ -7,6 +7,7 @@
 
 #include "backends/emitter.h"
 #include "base/thread_pool.h"
+#include "compiler/journal.h"
 #include "models/decoder.h"
 #include "package/package.h"
 #include "quant/report.h"
@@ -20,17 +21,19 @@ struct QuantiseArgs {
   std::vector<std::vector<int32_t>>
       windows;  // calibration tokens; unused where the scheme needs none
   ThreadPool* pool = nullptr;
-  Progress progress;  // may be empty
+  const Journal* journal = nullptr;  // finished units, of this run or of a killed one
+  Progress progress;                 // may be empty
 };
 
 struct QuantisedModel {
-  std::vector<UnitReport> reports;
+  Json reports = Json::array();  // of UnitReport, by unit
   std::vector<std::string> warnings;
   int64_t parameters = 0;  // tied weights once
   double bits = 0;         // of all of them as stored
 };
 
-// Weights and the units' graphs go to `writer`, whose weights are sealed afterwards.
+// Weights and the units' graphs go to `writer`, whose weights are sealed afterwards. Goes on after
+// the units that the journal knows and `writer` holds as they were recorded.
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer);
 
 // Units as just written, read back through the mapped weights. `writer` must outlive the source.

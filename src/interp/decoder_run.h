@@ -24,6 +24,9 @@ class DecoderRun {
   Result<void> Advance(const Graph& unit, const InterpreterOptions& options,
                        const Observer& observer = {}, const Sink& sink = {});
 
+  // Goes on as if the hidden states had just left the last unit: one per sequence, [rows, hidden].
+  void Restore(std::vector<std::vector<float>> hidden) { hidden_ = std::move(hidden); }
+
   size_t size() const { return sequences_.size(); }
   std::span<const int32_t> ids(size_t index) const { return sequences_[index]; }
   // What left the last unit for sequence `index`: [rows, hidden].

@@ -30,6 +30,9 @@ Result<ManifestFile> ParseManifest(std::string_view text, std::string_view where
 // weights.json, checked against a weights.bin of `weights_bytes`: every weight inside, 64-byte
 // aligned, none overlapping, sizes that fit shape and type.
 std::string WeightIndexText(const std::vector<WeightEntry>& entries);
+Json WeightIndexJson(const std::vector<WeightEntry>& entries);
+Result<std::vector<WeightEntry>> ReadWeightIndex(const Json& json, size_t weights_bytes,
+                                                 std::string_view where);
 Result<std::vector<WeightEntry>> ParseWeightIndex(std::string_view text, size_t weights_bytes,
                                                   std::string_view where);
 

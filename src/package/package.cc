@@ -38,6 +38,16 @@ Result<void> CheckBytes(const fs::path& path, size_t want) {
   return {};
 }
 
+Result<void> CheckHash(const fs::path& path, const std::string& want) {
+  const std::string got = TRY(Sha256File(path));
+  if (got == want) return {};
+  return Corrupt("a file of the package was changed")
+      .At("{}", path.string())
+      .Want("SHA-256 {}", want)
+      .Got("{}", got)
+      .Remedy("{}", kDamaged);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Package>> Package::Open(const fs::path& directory,
@@ -48,37 +58,16 @@ Result<std::shared_ptr<const Package>> Package::Open(const fs::path& directory,
   package->manifest_ = std::move(file.manifest);
   for (const auto& [name, record] : file.files) {
     TRY(CheckBytes(directory / name, record.bytes));
+    if (options.check_files) TRY(CheckHash(directory / name, record.sha256));
     package->files_.emplace(name, record.bytes);
   }
-  TRY(package->MapWeights());
-  if (options.check_files)
-    for (const auto& [name, record] : file.files) TRY(package->CheckHash(name, record.sha256));
-  TRY(package->ReadWeightIndex());
+  TRY(package->OpenWeights());
   return package;
 }
 
-Result<void> Package::MapWeights() {
+Result<void> Package::OpenWeights() {
   if (!Has(kWeightIndexFile)) return {};
   weights_ = TRY(MappedFile::Open(TRY(PathOf(kWeightsFile))));
-  PreferLargePages(weights_->bytes());
-  return {};
-}
-
-Result<void> Package::CheckHash(const std::string& name, const std::string& want) const {
-  const fs::path path = directory_ / name;
-  // Whoever reads the weights first decides in what pages they stay in memory: the mapping does.
-  const bool is_mapped = name == kWeightsFile && weights_;
-  const std::string got = is_mapped ? Sha256Mapped(weights_->bytes()) : TRY(Sha256File(path));
-  if (got == want) return {};
-  return Corrupt("a file of the package was changed")
-      .At("{}", path.string())
-      .Want("SHA-256 {}", want)
-      .Got("{}", got)
-      .Remedy("{}", kDamaged);
-}
-
-Result<void> Package::ReadWeightIndex() {
-  if (!weights_) return {};
   const fs::path index = TRY(PathOf(kWeightIndexFile));
   entries_ = TRY(ParseWeightIndex(TRY(ReadTextFile(index)), weights_->bytes().size(),  //
                                   index.string()));

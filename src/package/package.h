@@ -71,9 +71,7 @@ class Package {
   const std::map<std::string, size_t, std::less<>>& files() const { return files_; }
 
  private:
-  Result<void> MapWeights();
-  Result<void> CheckHash(const std::string& name, const std::string& want) const;
-  Result<void> ReadWeightIndex();
+  Result<void> OpenWeights();
 
   std::filesystem::path directory_;
   Manifest manifest_;
@@ -91,14 +89,25 @@ Tensor WeightTensor(const WeightEntry& entry, std::shared_ptr<const MappedFile> 
 // SealWeights, then everything else (emitters write their files below directory()), Finish.
 class PackageWriter {
  public:
-  // kInvalidInput when something else than a package or an empty folder is there; kIo.
-  static Result<PackageWriter> Create(const std::filesystem::path& directory);
+  // kInvalidInput when something else than a package or an empty folder is there; kIo. `key` and
+  // `shared` as in StagedDirectory::Options.
+  static Result<PackageWriter> Create(const std::filesystem::path& directory,
+                                      std::string_view key = {}, bool shared = false);
+  // Leaves what was written for a later Create with the same key, should it not be finished.
+  void Keep() { staged_.Keep(); }
 
   const std::filesystem::path& directory() const { return staged_.path(); }
   // Stored once per name: adding the same bytes again is fine (tied weights), other bytes are
   // kInvalidInput.
   Result<void> AddWeight(std::string_view name, const TensorView& tensor);
   Result<void> SealWeights();
+  // The weights added since the first `from`, and what Restore needs to take them up again.
+  Json WeightsRecord(size_t from) const;
+  size_t weight_count() const { return entries_.size(); }
+  // Takes up the weights of an earlier record that a killed process left in weights.bin, after
+  // comparing their bytes with their SHA-256. kCorrupt, and nothing taken up, when they differ.
+  // Only before the first AddWeight.
+  Result<void> RestoreWeights(const Json& record);
   // After SealWeights: the weight as written, mapped.
   Result<Tensor> Weight(std::string_view name) const;
   void DropWeightPages() const;                                        // base/file.h, DropPages
@@ -109,9 +118,10 @@ class PackageWriter {
   Result<void> Finish(const Manifest& manifest);
 
  private:
-  PackageWriter(StagedDirectory staged, FileWriter weights);
+  explicit PackageWriter(StagedDirectory staged) : staged_(std::move(staged)) {}
+  Result<void> OpenWriter();
   StagedDirectory staged_;
-  std::unique_ptr<FileWriter> writer_;  // weights.bin until sealed
+  std::unique_ptr<FileWriter> writer_;  // weights.bin, from the first added weight until sealed
   std::vector<WeightEntry> entries_;
   std::map<std::string, size_t, std::less<>> index_;
   std::map<std::string, std::string, std::less<>> hashes_;  // of each weight's bytes

@@ -88,7 +88,7 @@ Result<void> CheckDisjoint(const std::vector<WeightEntry>& entries, std::string_
 
 }  // namespace
 
-std::string WeightIndexText(const std::vector<WeightEntry>& entries) {
+Json WeightIndexJson(const std::vector<WeightEntry>& entries) {
   Json list = Json::array();
   for (const WeightEntry& entry : entries) {
     list.push_back({{"name", entry.name},
@@ -97,12 +97,20 @@ std::string WeightIndexText(const std::vector<WeightEntry>& entries) {
                     {"offset", entry.offset},
                     {"bytes", entry.bytes}});
   }
-  return ToText({{"weights", std::move(list)}});
+  return {{"weights", std::move(list)}};
+}
+
+std::string WeightIndexText(const std::vector<WeightEntry>& entries) {
+  return ToText(WeightIndexJson(entries));
 }
 
 Result<std::vector<WeightEntry>> ParseWeightIndex(std::string_view text, size_t weights_bytes,
                                                   std::string_view where) {
-  const Json json = TRY(ParseJson(text, where));
+  return ReadWeightIndex(TRY(ParseJson(text, where)), weights_bytes, where);
+}
+
+Result<std::vector<WeightEntry>> ReadWeightIndex(const Json& json, size_t weights_bytes,
+                                                 std::string_view where) {
   std::vector<WeightEntry> entries;
   std::set<std::string_view> names;
   const Json& list = *TRY(ListField(json, "weights", kMaxWeights, where));

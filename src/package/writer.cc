@@ -34,17 +34,53 @@ Result<FileTable> HashFiles(const fs::path& directory) {
 
 }  // namespace
 
-PackageWriter::PackageWriter(StagedDirectory staged, FileWriter weights)
-    : staged_(std::move(staged)), writer_(std::make_unique<FileWriter>(std::move(weights))) {}
+Result<PackageWriter> PackageWriter::Create(const fs::path& directory, std::string_view key,
+                                            bool shared) {
+  return PackageWriter(TRY(
+      StagedDirectory::Create(directory, {.marker = kManifestFile, .key = key, .shared = shared})));
+}
 
-Result<PackageWriter> PackageWriter::Create(const fs::path& directory) {
-  StagedDirectory staged = TRY(StagedDirectory::Create(directory, kManifestFile));
-  FileWriter weights = TRY(FileWriter::Create(staged.path() / kWeightsFile));
-  return PackageWriter(std::move(staged), std::move(weights));
+// weights.bin, after the weights that were taken up from an earlier run.
+Result<void> PackageWriter::OpenWriter() {
+  CHECK(weights_ == nullptr);  // not sealed yet
+  if (writer_) return {};
+  const fs::path path = directory() / kWeightsFile;
+  const size_t end = entries_.empty() ? 0 : entries_.back().offset + entries_.back().bytes;
+  writer_ = std::make_unique<FileWriter>(
+      TRY(end == 0 ? FileWriter::Create(path) : FileWriter::Continue(path, end)));
+  return {};
+}
+
+Json PackageWriter::WeightsRecord(size_t from) const {
+  const std::vector<WeightEntry> added(entries_.begin() + static_cast<ptrdiff_t>(from),
+                                       entries_.end());
+  Json hashes = Json::object();
+  for (const WeightEntry& entry : added) hashes[entry.name] = hashes_.at(entry.name);
+  return {{"index", WeightIndexJson(added)}, {"sha256", hashes}};
+}
+
+Result<void> PackageWriter::RestoreWeights(const Json& record) {
+  CHECK(writer_ == nullptr && weights_ == nullptr);
+  const auto file = TRY(MappedFile::Open(directory() / kWeightsFile));
+  const Json* index = TRY(JsonObject(record, "index", kWeightsFile));
+  const Json* hashes = TRY(JsonObject(record, "sha256", kWeightsFile));
+  const auto entries = TRY(ReadWeightIndex(*index, file->bytes().size(), kWeightsFile));
+  for (const WeightEntry& entry : entries) {
+    const auto bytes = file->bytes().subspan(entry.offset, entry.bytes);
+    if (Sha256(bytes) != TRY(JsonField<std::string>(*hashes, entry.name, kWeightsFile)))
+      return Corrupt("weight '{}' is not as it was written", entry.name);
+  }
+  DropPages(file->bytes());
+  for (const WeightEntry& entry : entries) {
+    index_.emplace(entry.name, entries_.size());
+    hashes_.emplace(entry.name, hashes->at(entry.name).get<std::string>());
+    entries_.push_back(entry);
+  }
+  return {};
 }
 
 Result<void> PackageWriter::AddWeight(std::string_view name, const TensorView& tensor) {
-  CHECK(writer_ != nullptr);  // not sealed yet
+  TRY(OpenWriter());
   const std::string hash = Sha256(tensor.bytes);
   if (const auto it = hashes_.find(name); it != hashes_.end()) {
     if (it->second == hash) return {};
@@ -61,7 +97,7 @@ Result<void> PackageWriter::AddWeight(std::string_view name, const TensorView& t
 }
 
 Result<void> PackageWriter::SealWeights() {
-  CHECK(writer_ != nullptr);
+  TRY(OpenWriter());
   TRY(writer_->Close());
   writer_.reset();
   weights_ = TRY(MappedFile::Open(directory() / kWeightsFile));
@@ -97,7 +133,7 @@ Result<std::string> PackageWriter::ReadText(std::string_view file) const {
 }
 
 Result<void> PackageWriter::Finish(const Manifest& manifest) {
-  if (writer_ != nullptr) TRY(SealWeights());
+  if (weights_ == nullptr) TRY(SealWeights());
   const std::string text = ManifestText({manifest, TRY(HashFiles(directory()))});
   TRY(ParseManifest(text, kManifestFile));  // what no reader would accept is not written
   TRY(WriteFileAtomically(directory() / kManifestFile, text));

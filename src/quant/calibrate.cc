@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "base/json.h"
 
 namespace hexlane {
 
@@ -41,6 +45,44 @@ Result<void> Calibrator::Advance(const Graph& unit, bool is_last) {
   const DecoderRun::Sink drop = [](size_t, std::vector<float>) { return Result<void>(); };
   TRY(run_.Advance(unit, {.pool = pool_}, observer, is_last ? drop : DecoderRun::Sink()));
   return recorded;
+}
+
+// A JSON header (doubles keep floats exactly), a zero byte, the floats of the hidden states.
+std::string Calibrator::Save() const {
+  Json header = {{"ranges", Json::object()}, {"hidden", Json::array()}};
+  for (const auto& [name, range] : ranges_)
+    header["ranges"][name] = {range.min, range.max, range.sum_abs, range.count};
+  std::string floats;
+  for (size_t i = 0; i < run_.size(); ++i) {
+    const auto bytes = std::as_bytes(run_.hidden(i));
+    header["hidden"].push_back(run_.hidden(i).size());
+    floats.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return header.dump() + '\0' + floats;
+}
+
+Result<void> Calibrator::Restore(std::string_view saved) {
+  constexpr std::string_view kWhere = "calibration state";
+  const size_t end = std::min(saved.find('\0'), saved.size());
+  const Json header = TRY(ParseJson(saved.substr(0, end), kWhere));
+  ActivationRanges ranges;
+  for (const auto& [name, range] : TRY(JsonObject(header, "ranges", kWhere))->items()) {
+    const auto [min, max, sum_abs, count] = range.get<std::tuple<float, float, double, int64_t>>();
+    ranges[name] = {min, max, sum_abs, count};
+  }
+  const auto sizes = TRY(JsonArray(header, "hidden", kWhere))->get<std::vector<size_t>>();
+  std::vector<std::vector<float>> hidden;
+  saved.remove_prefix(std::min(end + 1, saved.size()));
+  for (const size_t size : sizes) {
+    if (size > saved.size() / sizeof(float)) return Corrupt("hidden states are cut off");
+    std::vector<float>& values = hidden.emplace_back(size);
+    std::memcpy(values.data(), saved.data(), size * sizeof(float));
+    saved.remove_prefix(size * sizeof(float));
+  }
+  if (hidden.size() != run_.size() || !saved.empty()) return Corrupt("not of these windows");
+  run_.Restore(std::move(hidden));
+  ranges_ = std::move(ranges);
+  return {};
 }
 
 }  // namespace hexlane

@@ -49,6 +49,11 @@ class Calibrator {
   // Of all units so far, inputs and outputs included; empty caches are left out.
   const ActivationRanges& ranges() const { return ranges_; }
 
+  // All that later units depend on, as bytes: ranges and hidden states. Restore takes up what Save
+  // gave, in a calibrator of the same windows (kCorrupt otherwise).
+  std::string Save() const;
+  Result<void> Restore(std::string_view saved);
+
  private:
   Result<void> Record(std::string_view name, std::span<const float> values);
 
