@@ -8,7 +8,7 @@ rounds=${1:-5}
 venv=build/llama-venv
 if [ ! -e $venv/ready ]; then
   python3 -m venv $venv
-  $venv/bin/pip -q install numpy llama-cpp-python==0.3.36
+  CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) $venv/bin/pip -q install numpy llama-cpp-python==0.3.36
   touch $venv/ready
 fi
 work=$(mktemp -d)

@@ -49,7 +49,10 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
   verb->app
       ->add_option("--soc", options->socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
       ->delimiter(',');
-  verb->app->add_option("--context", options->context, "positions of the cache")
+  verb->app
+      ->add_option("--context", options->contexts,
+                   "positions of the cache; several: graphs for each, sharing the weights")
+      ->delimiter(',')
       ->capture_default_str();
   verb->app->add_option("--prefill-rows", options->prefill_rows, "prompt tokens processed at once")
       ->capture_default_str();
@@ -59,6 +62,11 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
                         "text to calibrate activations on (default: built in)");
   verb->app->add_option("--calibration-tokens", options->calibration_tokens, "")
       ->capture_default_str();
+  verb->app
+      ->add_option("--memory", options->memory,
+                   "memory to convert in, e.g. 4GiB; shards are planned for it (default: half of "
+                   "this machine's)")
+      ->transform(CLI::AsSizeValue(false));
   verb->app->add_flag("--emulator", options->emulator,
                       "also binaries that the x86_64 emulator of the NPU can load");
   verb->app->add_flag("--force", options->force, "convert even when the package is up to date");

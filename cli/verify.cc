@@ -21,7 +21,7 @@ Json ToJson(const VerifyReport& report) {
                       {"cosine", stage.cosine},
                       {"max_rel_error", stage.max_rel_error},
                       {"snr_db", stage.snr_db},
-                      {"top1", stage.top1}});
+                      {"top1", stage.top1 ? Json(*stage.top1) : Json()}});
   }
   for (const LayerComparison& layer : report.layers) layers.push_back(ToJson(layer));
   for (const GreedyComparison& one : report.greedy) {
@@ -57,8 +57,9 @@ void Print(const VerifyReport& report) {
     double worst = 1;
     for (const LayerComparison& layer : report.layers)
       if (layer.stage == stage.name) worst = std::min(worst, layer.cosine);
-    Show("{:<11} {:<8} {:>10.6f} {:>14.2e} {:>9.1f} {:>6.0f}% {:>13.6f}\n", stage.name,
-         stage.against, stage.cosine, stage.max_rel_error, stage.snr_db, 100 * stage.top1, worst);
+    const std::string top1 = stage.top1 ? fmt::format("{:.0f}%", 100 * *stage.top1) : "-";
+    Show("{:<11} {:<8} {:>10.6f} {:>14.2e} {:>9.1f} {:>7} {:>13.6f}\n", stage.name, stage.against,
+         stage.cosine, stage.max_rel_error, stage.snr_db, top1, worst);
   }
   for (const GreedyComparison& one : report.greedy) {
     Show("{} greedy tokens on {}: {}", one.tokens.size(), one.stage,
@@ -82,6 +83,10 @@ std::shared_ptr<Verb> AddVerify(CLI::App& app) {
   AddSourceOptions(*verb->app, options->source);
   verb->app->add_option("-p,--prompt", options->text, "text to run (default: built in)");
   verb->app->add_option("--max-tokens", options->max_tokens, "of the text")->capture_default_str();
+  verb->app
+      ->add_option("--layers", options->layers,
+                   "only the first so many decoder layers (default: all, and the head)")
+      ->check(CLI::PositiveNumber);
   verb->app->add_option("--max-loss", options->max_loss, "least cosine of quantised to float")
       ->capture_default_str();
   verb->app

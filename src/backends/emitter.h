@@ -1,6 +1,6 @@
-// What compiles a run of quantised units into the files of a Part. Supports answers per node before
-// any work; Emit does the work, reading units one at a time so that memory is bounded by the
-// largest.
+// What compiles a run of quantised units into the files of a Part. Refuses answers per node before
+// any work, Cost lets the planner cut a model into parts; Emit does the work, reading units one at
+// a time.
 #ifndef HEXLANE_BACKENDS_EMITTER_H_
 #define HEXLANE_BACKENDS_EMITTER_H_
 
@@ -51,6 +51,7 @@ struct EmitArgs {
   std::string graph_suffix;         // after the stages' names in the names of graphs
   std::string stem;                 // … as <stem>*.<ext>, e.g. "htp/SM8650"
   std::string vendor_library;       // --qnn; empty: search
+  size_t memory_limit = 0;          // bytes that compiling may take; 0: no limit
   Progress progress;                // may be empty
   Probe* probe = nullptr;
 };
@@ -63,12 +64,20 @@ struct EmitResult {
   size_t peak_rss_bytes = 0;  // of the child process, where one was used
 };
 
+// What one unit adds to a part compiled for several stages.
+struct UnitCost {
+  size_t file_bytes = 0;
+  size_t memory_bytes = 0;  // of the compiling process, at its peak
+};
+
 class Emitter {
  public:
   virtual ~Emitter() = default;
   // Nothing when this node can run on `target`; otherwise the reason why not.
   virtual std::optional<std::string> Refuses(const Graph& unit, const Node& node,
                                              const Target* target) const = 0;
+  // An estimate, a little on the high side; zeros where parts need no limit.
+  virtual UnitCost Cost(const Graph& unit, size_t stage_count) const = 0;
   virtual Result<EmitResult> Emit(const EmitArgs& args) const = 0;
 };
 

@@ -2,6 +2,7 @@
 // rename into place.
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/memory.h"
 #include "compiler/fingerprint.h"
@@ -25,11 +26,21 @@ constexpr int kMaxSurplusTokens = 64;
 // Shares of the whole that the steps take, for the progress bar.
 constexpr double kQuantiseShare = 0.3;
 
+// What this process takes while its children compile.
+constexpr size_t kOwnBytes = 256u << 20;
+
+// Names the unfinished package of these inputs and options.
+std::string KeyOf(const Json& fingerprint) {
+  const std::string text = fingerprint.dump();
+  return Sha256(std::as_bytes(std::span(text))).substr(0, 16);
+}
+
 Result<void> CheckOptions(const ConvertOptions& options) {
   if (options.output.empty()) return Usage("no output folder").Remedy("Give one with -o");
-  if (options.prefill_rows < 1 || options.context <= options.prefill_rows) {
-    return Usage("a context of {} cannot hold {} prefill rows", options.context,
-                 options.prefill_rows)
+  if (options.contexts.empty()) return Usage("no context length").Want("e.g. --context 512");
+  const int least = *std::ranges::min_element(options.contexts);
+  if (options.prefill_rows < 1 || least <= options.prefill_rows) {
+    return Usage("a context of {} cannot hold {} prefill rows", least, options.prefill_rows)
         .Want("1 ≤ prefill rows < context");
   }
   if (options.calibration_tokens < 1)
@@ -81,24 +92,10 @@ class Converter {
   }
 
   Result<void> CheckContext() {
-    if (options_.context <= decoder_->config().max_context) return {};
-    return InvalidInput("a context of {} is longer than the model was trained for",
-                        options_.context)
+    const int longest = *std::ranges::max_element(options_.contexts);
+    if (longest <= decoder_->config().max_context) return {};
+    return InvalidInput("a context of {} is longer than the model was trained for", longest)
         .Want("at most {}", decoder_->config().max_context);
-  }
-
-  // Every node that an SoC cannot run, of all units, before any is compiled: those units will run
-  // on the CPU.
-  Result<void> CheckSupport(const UnitSource& units) {
-    for (const Target* target : targets_) {
-      const Partition partition = TRY(PartitionUnits(units, "qnn", target));
-      for (const Refusal& refusal : partition.refusals) {
-        report_.warnings.push_back(
-            fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU", target->name,
-                        refusal.op, refusal.node, refusal.reason, refusal.unit));
-      }
-    }
-    return {};
   }
 
   // A checkpoint without a tokenizer gives a package that takes token ids only.
@@ -143,13 +140,24 @@ class Converter {
   }
 
   Result<void> Convert() {
-    PackageWriter writer = TRY(PackageWriter::Create(options_.output));
+    PackageWriter writer = TRY(PackageWriter::Create(options_.output, KeyOf(fingerprint_)));
+    const Journal journal(writer.directory());
+    Result<void> done = Build(writer, journal);
+    // The vendor library failed on one part: the others are good, and more memory or a newer
+    // library may help.
+    if (!done && done.error().code == Code::kVendor) writer.Keep();
+    TRY(std::move(done));
+    return ListFiles();
+  }
+
+  Result<void> Build(PackageWriter& writer, const Journal& journal) {
     const QuantiseArgs args{.decoder = decoder_.get(),
                             .options = quant_,
                             .windows = TRY(CalibrationTokens()),
                             .pool = &pool_,
+                            .journal = &journal,
                             .progress = Scaled(0, kQuantiseShare)};
-    QuantisedModel model = TRY(QuantiseModel(args, writer));
+    const QuantisedModel model = TRY(QuantiseModel(args, writer));
     report_.parameters = model.parameters;
     report_.bits_per_weight =
         model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
@@ -160,11 +168,10 @@ class Converter {
     writer.DropWeightPages();
     decoder_->checkpoint().DropPages();
     ReleaseFreeMemory();
-    TRY(CheckSupport(units));
-    TRY(CompileVariants(units, writer, manifest));
+    TRY(CompileVariants(units, writer, journal, manifest));
     TRY(AddTexts(writer, model, manifest));
-    TRY(writer.Finish(manifest));
-    return ListFiles();
+    journal.Remove();
+    return writer.Finish(manifest);
   }
 
   // The part [from, to] of the whole, for a step that counts from 0 to 1.
@@ -193,31 +200,60 @@ class Converter {
     return manifest;
   }
 
+  // Ascending rows, then contexts.
+  std::vector<StageShape> Stages() const {
+    const std::set<int> rows = {1, options_.prefill_rows};
+    const std::set<int> contexts(options_.contexts.begin(), options_.contexts.end());
+    std::vector<StageShape> stages;
+    for (const int row_count : rows)
+      for (const int context : contexts) stages.push_back({row_count, context});
+    return stages;
+  }
+
   Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer,
-                               Manifest& manifest) {
+                               const Journal& journal, Manifest& manifest) {
     VariantArgs args{.units = units,
-                     .stages = {{1, options_.context}, {options_.prefill_rows, options_.context}},
+                     .stages = Stages(),
                      .directory = writer.directory(),
-                     .vendor_library = options_.vendor_library};
-    if (options_.prefill_rows == 1) args.stages.pop_back();
+                     .vendor_library = options_.vendor_library,
+                     .memory = MemoryForParts(),
+                     .journal = &journal};
+    std::vector<VariantArgs> all;
     args.name = args.backend = args.folder = "cpu";
-    TRY(Compile(args, manifest));
-    const double step =
-        (1 - kQuantiseShare) / static_cast<double>(std::max<size_t>(1, targets_.size()));
-    double from = kQuantiseShare;
+    all.push_back(args);
     args.backend = "qnn";
     for (const Target* target : targets_) {
-      const double middle = options_.emulator ? from + step / 2 : from + step;
       args.target = target;
       args.name = target->name, args.folder = "htp", args.share_weights = true;
-      args.progress = Scaled(from, middle);
-      TRY(Compile(args, manifest));
-      if (options_.emulator) {
-        args.name += "-emulator", args.folder = "emulator", args.share_weights = false;
-        args.progress = Scaled(middle, from + step);
-        TRY(Compile(args, manifest));
-      }
-      from += step;
+      all.push_back(args);
+      if (!options_.emulator) continue;
+      args.name += "-emulator", args.folder = "emulator", args.share_weights = false;
+      all.push_back(args);
+    }
+    // Everything that cannot be is said before the long work begins.
+    for (VariantArgs& variant : all) TRY(Plan(variant));
+    for (size_t i = 0; i < all.size(); ++i) {
+      const double step = (1 - kQuantiseShare) / static_cast<double>(all.size());
+      const double from = kQuantiseShare + step * static_cast<double>(i);
+      all[i].progress = Scaled(from, from + step);
+      TRY(Compile(all[i], manifest));
+    }
+    return {};
+  }
+
+  size_t MemoryForParts() const {
+    const size_t memory = options_.memory ? options_.memory : PhysicalMemoryBytes() / 2;
+    return memory > kOwnBytes ? memory - kOwnBytes : 1;
+  }
+
+  // Where the variant is cut, and what of it will run on the CPU instead.
+  Result<void> Plan(VariantArgs& args) {
+    args.partition = TRY(PartitionOf(args));
+    if (args.folder != "htp") return {};
+    for (const Refusal& refusal : args.partition.refusals) {
+      report_.warnings.push_back(
+          fmt::format("{}: {} {} cannot run on the NPU ({}); {} runs on the CPU", args.name,
+                      refusal.op, refusal.node, refusal.reason, refusal.unit));
     }
     return {};
   }
@@ -256,14 +292,12 @@ class Converter {
       TRY(writer.AddText("tokenizer_config.json", tokenizer_files_.tokenizer_config_json));
     TRY(writer.AddText("generation_config.json",
                        decoder_->checkpoint().generation_config().dump(1)));
-    Json units = Json::array();
-    for (const UnitReport& unit : model.reports) units.push_back(ToJson(unit));
     const Json report = {{"scheme", manifest.scheme},
                          {"parameters", report_.parameters},
                          {"bits_per_weight", report_.bits_per_weight},
                          {"htp_bits_per_weight", report_.htp_bits_per_weight},
                          {"warnings", report_.warnings},
-                         {"units", units}};
+                         {"units", model.reports}};
     return writer.AddText("report.json",
                           report.dump(1, ' ', false, Json::error_handler_t::replace));
   }

@@ -18,13 +18,10 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
     inputs.push_back(
         {{"path", real.string()}, {"bytes", size}, {"modified", time.time_since_epoch().count()}});
   }
-  Json json = {{"version", HEXLANE_VERSION},
-               {"inputs", inputs},
-               {"scheme", quant.scheme->name},
-               {"kv_bits", quant.kv_bits},
-               {"socs", options.socs},
-               {"context", options.context},
-               {"prefill_rows", options.prefill_rows},
+  Json json = {{"version", HEXLANE_VERSION},   {"inputs", inputs},
+               {"scheme", quant.scheme->name}, {"kv_bits", quant.kv_bits},
+               {"socs", options.socs},         {"contexts", options.contexts},
+               {"memory", options.memory},     {"prefill_rows", options.prefill_rows},
                {"emulator", options.emulator}};
   if (!quant.scheme->needs_calibration()) return json;
   std::string text(DefaultCalibrationText());

@@ -1,11 +1,18 @@
 #include "compiler/partition.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "backends/emitters.h"
 
 namespace hexlane {
 namespace {
+
+// What the vendor's compiler takes before it has seen a weight.
+constexpr size_t kCompilerBytes = 200u << 20;
+
+constexpr size_t kWholeShare = 1'000'000;
 
 bool IsLookup(const Graph& unit) {
   return std::all_of(unit.nodes().begin(), unit.nodes().end(),
@@ -25,22 +32,135 @@ bool Accepts(const Emitter& emitter, const Graph& unit, const Target* target,
   return accepted;
 }
 
+// Consecutive costs in groups of at most `limit`, each as long as it can be.
+std::vector<int> CutGreedily(std::span<const size_t> costs, size_t limit) {
+  std::vector<int> sizes;
+  size_t sum = 0;
+  for (const size_t cost : costs) {
+    if (sizes.empty() || sum + cost > limit) {
+      sizes.push_back(0);
+      sum = 0;
+    }
+    sum += cost;
+    ++sizes.back();
+  }
+  return sizes;
+}
+
+class Partitioner {
+ public:
+  Partitioner(const UnitSource& units, const PartitionOptions& options)
+      : units_(units), options_(options) {}
+
+  Result<Partition> Run() {
+    emitter_ = TRY(NewEmitter(options_.backend));
+    for (int i = 0; i < units_.count; ++i) TRY(Place(TRY(units_.load(i)), i));
+    memory_ = MemoryPerShard();
+    std::vector<UnitRun> whole = std::move(partition_.runs);
+    partition_.runs.clear();
+    for (const UnitRun& run : whole) Cut(run);
+    return std::move(partition_);
+  }
+
+ private:
+  Result<void> Place(const Graph& unit, int index) {
+    const bool there =
+        !IsLookup(unit) && Accepts(*emitter_, unit, options_.target, partition_.refusals);
+    const std::string_view chosen = there ? options_.backend : "cpu";
+    costs_.push_back(there ? emitter_->Cost(unit, options_.stage_count) : UnitCost());
+    TRY(CheckFits(unit, costs_.back()));
+    if (!partition_.runs.empty() && partition_.runs.back().backend == chosen)
+      ++partition_.runs.back().count;
+    else
+      partition_.runs.push_back({std::string(chosen), index, 1, {}});
+    return {};
+  }
+
+  static size_t WithoutCompiler(size_t memory) {
+    return memory > kCompilerBytes ? memory - kCompilerBytes : 0;
+  }
+
+  size_t most() const { return options_.memory == 0 ? SIZE_MAX : WithoutCompiler(options_.memory); }
+
+  // All of it for a model in one piece, or where units are large; otherwise what lets several
+  // compile at a time.
+  size_t MemoryPerShard() const {
+    size_t sum = 0, largest = 0;
+    for (const UnitCost& cost : costs_) {
+      sum += cost.memory_bytes;
+      largest = std::max(largest, cost.memory_bytes);
+    }
+    const size_t part = WithoutCompiler(options_.memory / static_cast<size_t>(options_.processors));
+    return sum <= most() || part < 2 * largest ? most() : part;
+  }
+
+  Result<void> CheckFits(const Graph& unit, const UnitCost& cost) const {
+    if (cost.memory_bytes > most()) {
+      return InvalidInput("{} alone needs more memory to compile than may be used", unit.name())
+          .Want("about {} MiB", (cost.memory_bytes + kCompilerBytes) >> 20)
+          .Got("{} MiB", options_.memory >> 20)
+          .Remedy("Give more with --memory");
+    }
+    if (cost.file_bytes <= Target::kMaxBinaryBytes) return {};
+    return InvalidInput("{} alone is too large for a context binary", unit.name())
+        .Want("at most {} MB", Target::kMaxBinaryBytes / 1'000'000)
+        .Got("{} MB", cost.file_bytes / 1'000'000)
+        .Remedy("Choose a scheme with fewer bits");
+  }
+
+  // The larger of a unit's shares of the memory and of a binary, in millionths: sums of it stay
+  // within both limits.
+  size_t ShareOf(const UnitCost& cost) const {
+    const double memory_share =
+        static_cast<double>(cost.memory_bytes) / static_cast<double>(memory_);
+    const double file_share =
+        static_cast<double>(cost.file_bytes) / static_cast<double>(Target::kMaxBinaryBytes);
+    return static_cast<size_t>(std::ceil(kWholeShare * std::max(memory_share, file_share)));
+  }
+
+  void Cut(const UnitRun& run) {
+    std::vector<size_t> shares;
+    for (int unit = run.first; unit < run.first + run.count; ++unit)
+      shares.push_back(ShareOf(costs_[static_cast<size_t>(unit)]));
+    int first = run.first;
+    for (const int size : CutEvenly(shares, kWholeShare)) {
+      UnitRun& shard = partition_.runs.emplace_back(UnitRun{run.backend, first, size, {}});
+      for (int unit = first; unit < first + size; ++unit) {
+        shard.cost.memory_bytes += costs_[static_cast<size_t>(unit)].memory_bytes;
+        shard.cost.file_bytes += costs_[static_cast<size_t>(unit)].file_bytes;
+      }
+      if (shard.cost.memory_bytes > 0) shard.cost.memory_bytes += kCompilerBytes;
+      first += size;
+    }
+  }
+
+  const UnitSource& units_;
+  const PartitionOptions& options_;
+  std::unique_ptr<Emitter> emitter_;
+  std::vector<UnitCost> costs_;  // by unit
+  size_t memory_ = SIZE_MAX;     // of a shard's units
+  Partition partition_;
+};
+
 }  // namespace
 
-Result<Partition> PartitionUnits(const UnitSource& units, std::string_view backend,
-                                 const Target* target) {
-  const std::unique_ptr<Emitter> emitter = TRY(NewEmitter(backend));
-  Partition partition;
-  for (int i = 0; i < units.count; ++i) {
-    const Graph unit = TRY(units.load(i));
-    const bool there = !IsLookup(unit) && Accepts(*emitter, unit, target, partition.refusals);
-    const std::string_view chosen = there ? backend : "cpu";
-    if (!partition.runs.empty() && partition.runs.back().backend == chosen)
-      ++partition.runs.back().count;
+std::vector<int> CutEvenly(std::span<const size_t> costs, size_t limit) {
+  std::vector<int> sizes = CutGreedily(costs, limit);
+  const size_t count = sizes.size();
+  size_t low = costs.empty() ? 0 : *std::ranges::max_element(costs), high = limit;
+  high = std::min(high, std::accumulate(costs.begin(), costs.end(), size_t{0}));
+  while (low < high) {  // the smallest limit that needs no more groups
+    const size_t middle = low + (high - low) / 2;
+    if (CutGreedily(costs, middle).size() <= count)
+      high = middle;
     else
-      partition.runs.push_back({std::string(chosen), i, 1});
+      low = middle + 1;
   }
-  return partition;
+  return CutGreedily(costs, std::max(low, high));
+}
+
+Result<Partition> PartitionUnits(const UnitSource& units, const PartitionOptions& options) {
+  return Partitioner(units, options).Run();
 }
 
 }  // namespace hexlane

@@ -1,7 +1,8 @@
-// Which backend runs which units.
+// Which backend runs which units, and where a run of units is cut into shards.
 #ifndef HEXLANE_COMPILER_PARTITION_H_
 #define HEXLANE_COMPILER_PARTITION_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct UnitRun {
   std::string backend;
   int first = 0;
   int count = 0;
+  UnitCost cost;
 };
 
 struct Refusal {
@@ -27,11 +29,24 @@ struct Partition {
   std::vector<Refusal> refusals;  // every node that `backend` cannot run, of all units at once
 };
 
+struct PartitionOptions {
+  std::string_view backend;        // preferred for every unit
+  const Target* target = nullptr;  // null for the CPU
+  size_t stage_count = 1;          // compiled together
+  size_t memory = 0;               // bytes that compiling may take; 0: any
+  int processors = 1;  // shards compiled at a time, where each of them can then hold two units
+};
+
 // Units go to `backend` where it takes each of their nodes, to the CPU otherwise. An embedding is a
 // table lookup: it stays on the CPU, which keeps a second copy of the largest matrix out of the
-// NPU's binary.
-Result<Partition> PartitionUnits(const UnitSource& units, std::string_view backend,
-                                 const Target* target);
+// NPU's binary. Runs are cut into as few shards as memory and the target's binaries allow, about
+// equal in cost. kInvalidInput naming the unit that does not fit alone.
+Result<Partition> PartitionUnits(const UnitSource& units, const PartitionOptions& options);
+
+// Cuts consecutive costs into as few groups as possible with at most `limit` each, and those so
+// that the largest is as small as possible. Returns the groups' sizes. Each cost is at most
+// `limit`.
+std::vector<int> CutEvenly(std::span<const size_t> costs, size_t limit);
 
 }  // namespace hexlane
 

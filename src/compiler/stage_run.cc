@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "compiler/variant.h"
+#include "base/memory.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
 
@@ -27,6 +27,7 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Open(const ModelSource& source
     runner->package_ = TRY(OpenPackage(source.path));
   else
     runner->decoder_ = TRY(OpenCheckpoint(source.path));
+  runner->run_count_ = runner->unit_count();
   return runner;
 }
 
@@ -61,8 +62,8 @@ Result<std::shared_ptr<const Decoder>> StageRunner::decoder() {
 Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids) {
   const UnitSource units = stage == Stage::kFloat ? UnitsOf(TRY(decoder())) : UnitsOf(package_);
   DecoderRun run({std::vector<int32_t>(ids.begin(), ids.end())});
-  UnitValues values(static_cast<size_t>(units.count));
-  for (int i = 0; i < units.count; ++i) {
+  UnitValues values(static_cast<size_t>(run_count_));
+  for (int i = 0; i < run_count_; ++i) {
     const Graph unit = TRY(units.load(i));
     const auto keep = [&](size_t, std::vector<float> output) -> Result<void> {
       values[static_cast<size_t>(i)] = std::move(output);
@@ -82,9 +83,9 @@ Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::st
       .backend = backend, .threads = source_.threads, .vendor_library = source_.vendor_library};
   const auto engine = TRY(Engine::Open(package, options));
   const auto session = TRY(engine->NewSession());
-  UnitValues values(static_cast<size_t>(unit_count()));
+  UnitValues values(static_cast<size_t>(run_count_));
   const auto place = [&](std::string_view name, int64_t first, std::span<const float> rows) {
-    for (int unit = 0; unit < unit_count() - 1; ++unit) {
+    for (int unit = 0; unit < std::min(run_count_, unit_count() - 1); ++unit) {
       if (name != UnitOutputName(unit)) continue;
       std::vector<float>& kept = values[static_cast<size_t>(unit)];
       kept.resize(ids.size() * static_cast<size_t>(engine->info().hidden));
@@ -92,57 +93,68 @@ Result<UnitValues> StageRunner::RunEngine(const fs::path& package, const std::st
       std::copy(rows.begin(), rows.end(), kept.begin() + static_cast<ptrdiff_t>(begin));
     }
   };
-  std::vector<float>& logits = values.back();
-  TRY(session->Evaluate(ids,
-                        [&](int64_t, std::span<const float> row) {
-                          logits.insert(logits.end(), row.begin(), row.end());
-                        },
-                        {.on_value = place}));
+  const auto keep_logits = [&](int64_t, std::span<const float> row) {
+    if (has_logits()) values.back().insert(values.back().end(), row.begin(), row.end());
+  };
+  TRY(session->Evaluate(ids, keep_logits, {.on_value = place}));
   return values;
 }
 
+Result<void> StageRunner::MakeTemporary() {
+  if (!temporary_.empty()) return {};
+  std::string name = (fs::temp_directory_path() / "hexlane-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr)
+    return Io("cannot make a folder in '{}'", fs::temp_directory_path().string());
+  temporary_ = name;
+  return {};
+}
+
+Result<const Variant*> StageRunner::CompiledVariant() const {
+  for (const Variant& variant : package_->plan().variants)
+    if (!variant.soc.empty() && (source_.soc.empty() || source_.soc == variant.soc))
+      return &variant;
+  return InvalidInput("the package has no {} variant", source_.soc.empty() ? "HTP" : source_.soc)
+      .At("{}", package_->directory().string())
+      .Remedy("Convert with --soc");
+}
+
+VariantArgs StageRunner::EmulatorVariant(const UnitSource& units, const Variant& compiled,
+                                         int positions) {
+  StageShape stage = compiled.stages.back();
+  if (positions > stage.past() + 1) stage.context = positions + stage.rows;
+  VariantArgs args{.units = units,
+                   .name = compiled.soc + "-emulator",
+                   .backend = "qnn",
+                   .stages = {stage},
+                   .folder = "htp",
+                   .share_weights = false,
+                   .vendor_library = source_.vendor_library,
+                   .memory = PhysicalMemoryBytes() / 2,
+                   .progress = source_.progress,
+                   .all_logits = true};
+  args.between = [this](int first, int count, Probe& probe) {
+    return RunBetween(first, count, probe);
+  };
+  for (int unit = 0; unit < std::min(run_count_, unit_count() - 1); ++unit)
+    args.taps.push_back(UnitOutputName(unit));
+  return args;
+}
+
 Result<fs::path> StageRunner::VerificationPackage(Probe* probe, int positions) {
-  if (temporary_.empty()) {
-    std::string name = (fs::temp_directory_path() / "hexlane-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      return Io("cannot make a folder in '{}'", fs::temp_directory_path().string());
-    temporary_ = name;
-  }
+  TRY(MakeTemporary());
   const fs::path directory = temporary_ / "package";
   if (has_verification_package_ && probe == nullptr) return directory;
-  const Plan& plan = package_->plan();
-  const Variant* compiled = nullptr;
-  for (const Variant& variant : plan.variants)
-    if (!variant.soc.empty() && (source_.soc.empty() || source_.soc == variant.soc)) {
-      compiled = &variant;
-      break;
-    }
-  if (compiled == nullptr) {
-    return InvalidInput("the package has no {} variant", source_.soc.empty() ? "HTP" : source_.soc)
-        .At("{}", package_->directory().string())
-        .Remedy("Convert with --soc");
-  }
+  const Variant& compiled = *TRY(CompiledVariant());
   PackageWriter writer = TRY(PackageWriter::Create(directory));
   const UnitSource units = UnitsOf(package_);
   const Graph embedding = TRY(units.load(0));
   for (const Value& value : embedding.values())
     if (value.constant) TRY(writer.AddWeight(value.name, value.constant->view()));
   TRY(writer.SealWeights());
-  StageShape stage = compiled->stages.back();
-  if (positions > stage.past() + 1) stage.context = positions + stage.rows;
-  VariantArgs args{.units = units,
-                   .name = compiled->soc + "-emulator",
-                   .backend = "qnn",
-                   .target = TRY(FindTarget(compiled->soc)),
-                   .stages = {stage},
-                   .directory = writer.directory(),
-                   .folder = "htp",
-                   .share_weights = false,
-                   .vendor_library = source_.vendor_library,
-                   .progress = source_.progress,
-                   .all_logits = true,
-                   .probe = probe};
-  for (int unit = 0; unit < unit_count() - 1; ++unit) args.taps.push_back(UnitOutputName(unit));
+  VariantArgs args = EmulatorVariant(units, compiled, positions);
+  args.target = TRY(FindTarget(compiled.soc));
+  args.directory = writer.directory();
+  args.probe = probe;
   VariantResult result = TRY(CompileVariant(args));
   Manifest manifest = package_->manifest();
   manifest.plan.variants = {std::move(result.variant)};
@@ -153,6 +165,30 @@ Result<fs::path> StageRunner::VerificationPackage(Probe* probe, int positions) {
   return directory;
 }
 
+// Some of the layers make no package: their graphs are run as they are compiled.
+Result<void> StageRunner::ProbeLayers(Probe& probe) {
+  TRY(MakeTemporary());
+  const Variant& compiled = *TRY(CompiledVariant());
+  UnitSource units = UnitsOf(package_);
+  units.count = run_count_;
+  VariantArgs args = EmulatorVariant(units, compiled, probe.rows);
+  args.target = TRY(FindTarget(compiled.soc));
+  args.directory = temporary_ / "layers";
+  args.probe = &probe;
+  return CompileVariant(args).map([](const VariantResult&) {});
+}
+
+// Units that run on the CPU between two parts of a probed variant: by the quantised reference.
+Result<void> StageRunner::RunBetween(int first, int count, Probe& probe) {
+  const UnitSource units = UnitsOf(package_);
+  DecoderRun run({probe.ids});
+  run.Restore({std::move(probe.input)});
+  for (int unit = first; unit < first + count; ++unit)
+    TRY(run.Advance(TRY(units.load(unit)), {.fake_quantise = true, .pool = &pool_}));
+  probe.input.assign(run.hidden(0).begin(), run.hidden(0).end());
+  return {};
+}
+
 Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_t> ids) {
   const UnitSource units = UnitsOf(package_);
   const Graph embedding = TRY(units.load(0));
@@ -161,15 +197,19 @@ Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_
   Probe probe{.rows = static_cast<int>(ids.size())};
   probe.ids.assign(ids.begin(), ids.end());
   probe.input.assign(embed.hidden(0).begin(), embed.hidden(0).end());
-  const fs::path package = TRY(VerificationPackage(&probe, probe.rows));
   EmulatorRun run;
-  run.in_memory.resize(static_cast<size_t>(unit_count()));
+  run.in_memory.resize(static_cast<size_t>(run_count_));
   run.in_memory[0] = probe.input;
-  for (int unit = 1; unit < unit_count(); ++unit) {
+  fs::path package;
+  if (has_logits())
+    package = TRY(VerificationPackage(&probe, probe.rows));
+  else
+    TRY(ProbeLayers(probe));
+  for (int unit = 1; unit < run_count_; ++unit) {
     const auto it = probe.outputs.find(UnitValueName(unit, unit_count()));
     if (it != probe.outputs.end()) run.in_memory[static_cast<size_t>(unit)] = std::move(it->second);
   }
-  run.reloaded = TRY(RunEngine(package, "htp", ids));
+  if (has_logits()) run.reloaded = TRY(RunEngine(package, "htp", ids));
   return run;
 }
 

@@ -7,11 +7,12 @@
 
 #include "base/thread_pool.h"
 #include "compiler/source.h"
+#include "compiler/variant.h"
 #include "hexlane/compiler.h"
 
 namespace hexlane {
 
-// Of all positions: [unit][rows × dim]; the last unit's are the logits [rows × vocab].
+// Of all positions and the units run: [unit][rows × dim]; the head's are the logits [rows × vocab].
 using UnitValues = std::vector<std::vector<float>>;
 
 // What the stages of one package run on; opened once and shared by verify, eval and dump.
@@ -21,7 +22,10 @@ class StageRunner {
   static Result<std::unique_ptr<StageRunner>> Open(const ModelSource& source);
   ~StageRunner();
 
-  int unit_count() const;
+  int unit_count() const;                       // of the model
+  int run_count() const { return run_count_; }  // of those, the first ones that are run
+  bool has_logits() const { return run_count_ == unit_count(); }
+  void LimitLayers(int layers) { run_count_ = layers + 1; }
   int vocab() const;
   // The package; null when the source is a checkpoint.
   const Package* package() const { return package_.get(); }
@@ -31,8 +35,8 @@ class StageRunner {
 
   Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids);
 
-  // The QNN graph run in memory before it was written, and the same read back from its file: must
-  // be equal.
+  // The QNN graph run in memory before it was written, and the same read back from its file (where
+  // all layers are run): must be equal.
   struct EmulatorRun {
     UnitValues in_memory;
     UnitValues reloaded;
@@ -48,12 +52,18 @@ class StageRunner {
  private:
   explicit StageRunner(const ModelSource& source);
   UnitSource Units(Stage stage);
+  VariantArgs EmulatorVariant(const UnitSource& units, const Variant& compiled, int positions);
+  Result<const Variant*> CompiledVariant() const;
+  Result<void> MakeTemporary();
+  Result<void> ProbeLayers(Probe& probe);
+  Result<void> RunBetween(int first, int count, Probe& probe);
   Result<UnitValues> RunInterpreter(Stage stage, std::span<const int32_t> ids);
   Result<UnitValues> RunEngine(const std::filesystem::path& package, const std::string& backend,
                                std::span<const int32_t> ids);
 
   ModelSource source_;
   ThreadPool pool_;
+  int run_count_ = 0;
   std::shared_ptr<const Package> package_;
   std::shared_ptr<const Decoder> decoder_;
   std::filesystem::path temporary_;  // removed with the runner; empty until used

@@ -3,11 +3,13 @@
 #ifndef HEXLANE_COMPILER_VARIANT_H_
 #define HEXLANE_COMPILER_VARIANT_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "backends/emitter.h"
+#include "compiler/journal.h"
 #include "compiler/partition.h"
 
 namespace hexlane {
@@ -22,12 +24,18 @@ struct VariantArgs {
   std::string folder;               // "cpu", "htp", "emulator"
   bool share_weights = true;
   std::string vendor_library;
+  Partition partition;               // of PartitionOf; empty: made by CompileVariant
+  size_t memory = 0;                 // bytes that compiling may take in all; 0: any
+  const Journal* journal = nullptr;  // finished parts, of this run or of a killed one; may be null
   Progress progress;
   // Verification: values to add as outputs, logits of all rows, and a run of the graph before it is
   // written.
   std::vector<std::string> taps;
   bool all_logits = false;
-  Probe* probe = nullptr;  // given to the first part on `backend`
+  // Given to the parts on `backend` one after the other: what leaves one enters the next, through
+  // `between` where other units lie between them (from `first` on, `count` of them).
+  Probe* probe = nullptr;
+  std::function<Result<void>(int first, int count, Probe& probe)> between;
 };
 
 struct VariantResult {
@@ -39,6 +47,9 @@ struct VariantResult {
 };
 
 Result<VariantResult> CompileVariant(const VariantArgs& args);
+
+// Where CompileVariant will cut.
+Result<Partition> PartitionOf(const VariantArgs& args);
 
 }  // namespace hexlane
 

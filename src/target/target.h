@@ -2,6 +2,7 @@
 #ifndef HEXLANE_TARGET_TARGET_H_
 #define HEXLANE_TARGET_TARGET_H_
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -17,6 +18,10 @@ struct Target {
   HtpArch arch = HtpArch::kV75;
   std::string_view market_name;
   int vtcm_mib = 0;
+
+  // What one context binary may have: the DSP maps a context into 32 bits of address space together
+  // with its buffers (docs/targets.md).
+  static constexpr size_t kMaxBinaryBytes = 1'900'000'000;
 
   // 16-bit × 16-bit MatMul, which a 16-bit KV cache needs.
   bool has_u16_matmul() const { return arch >= HtpArch::kV73; }

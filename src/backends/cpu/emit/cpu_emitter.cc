@@ -15,6 +15,8 @@ class CpuEmitter : public Emitter {
     return TapeBuilder::Refuses(unit, node);
   }
 
+  UnitCost Cost(const Graph&, size_t) const override { return {}; }
+
   Result<EmitResult> Emit(const EmitArgs& args) const override {
     if (args.probe != nullptr) return Unsupported("the CPU backend has nothing to probe");
     TapeBuilder builder;

@@ -11,6 +11,7 @@ class NullEmitter : public Emitter {
     return std::nullopt;
   }
 
+  UnitCost Cost(const Graph&, size_t) const override { return {}; }
   Result<EmitResult> Emit(const EmitArgs& args) const override {
     if (args.probe != nullptr) return Unsupported("the null backend has nothing to probe");
     EmitResult result{.files = {args.stem + ".null"}};

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "backends/qnn/driver/log.h"
+#include "base/memory.h"
 #include "hexlane/interrupt.h"
 
 namespace hexlane::qnn {
@@ -137,6 +138,7 @@ class ChildProcess {
     char chunk[1 << 16];
     while (true) {
       TRY(CheckInterrupt());
+      TRY(CheckMemory());
       pollfd poller = {read_end_, POLLIN, 0};
       if (poll(&poller, 1, 100 /*ms*/) <= 0) continue;
       const ssize_t n = read(read_end_, chunk, sizeof chunk);
@@ -212,19 +214,35 @@ class ChildProcess {
     options_.progress(fraction, bytes.substr(sizeof fraction));
   }
 
+  std::string During() const {
+    const std::string activity = shared_->activity.text();
+    return activity.empty() ? "" : " while " + activity;
+  }
+
+  // What the child holds of its own; the limits that the kernel offers count what is only reserved,
+  // too.
+  Result<void> CheckMemory() const {
+    if (options_.memory_limit == 0) return {};
+    const size_t bytes = OwnMemoryBytes(pid_);
+    if (bytes <= options_.memory_limit) return {};
+    return Vendor("{} took too much memory{}", options_.task, During())
+        .Want("at most {} MiB", options_.memory_limit >> 20)
+        .Got("{} MiB", bytes >> 20)
+        .Remedy("Give more with --memory, or less to each shard");
+  }
+
   Failure Crash(int status) const {
     std::string how = "ended without a result";
     if (WIFSIGNALED(status))
       how = fmt::format("crashed (signal {}, {})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) != 0)
       how = fmt::format("ended with status {}", WEXITSTATUS(status));
-    std::string during = shared_->activity.text();
-    if (!during.empty()) during = " while " + during;
     const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    return Vendor("{} {}{}", options_.task, how, during)
+    return Vendor("{} {}{}", options_.task, how, During())
         .Got("{}", shared_->log.Lines())
-        .Remedy("{}", killed ? "If the system ran out of memory, use smaller shards."
-                             : "Try another scheme or SoC, and report this with the line above.");
+        .Remedy("{}", killed
+                          ? "If the system ran out of memory, make the shards smaller with --memory"
+                          : "Try another scheme or SoC, and report this with the line above.");
   }
 
   const ChildOptions& options_;

@@ -29,7 +29,9 @@ struct ChildResult {
 };
 
 struct ChildOptions {
-  std::string task = "compiling for QNN";                                 // for messages
+  std::string task = "compiling for QNN";  // for messages
+  // Resident bytes of its own (no mapped files) with which the child is ended: kVendor. 0: any.
+  size_t memory_limit = 0;
   std::function<void(double fraction, std::string_view doing)> progress;  // may be empty
 };
 

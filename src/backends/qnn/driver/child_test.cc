@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
+#include <vector>
 
 #include "backends/qnn/driver/must.h"
 
@@ -48,6 +51,21 @@ TEST(Child, CrashNamesOpAndLayer) {
   EXPECT_EQ(result.error().what,
             "compiling part 1 crashed (signal 8, Floating point exception) while adding MatMul "
             "'layers.7.scores'");
+}
+
+TEST(Child, IsEndedAtItsMemoryLimit) {
+  const auto work = [](Child& child) -> Result<std::string> {
+    child.activity().Set("adding", "Conv2d", "layers.3.down");
+    std::vector<char> mine(96 << 20, 1);
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    return std::string(mine.data(), 1);
+  };
+  const auto result = RunInChild(work, {.task = "compiling x", .memory_limit = 64 << 20});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kVendor);
+  EXPECT_EQ(result.error().what,
+            "compiling x took too much memory while adding Conv2d 'layers.3.down'");
+  EXPECT_NE(result.error().remedy.find("--memory"), std::string::npos);
 }
 
 TEST(Child, EndingWithoutAResultIsAnError) {

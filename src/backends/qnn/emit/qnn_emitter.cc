@@ -23,12 +23,30 @@ class QnnEmitter : public Emitter {
     return rule->refuses(unit, node, *target);
   }
 
+  // The binary holds the weights and a few per cent of code and tables per stage. Compiling holds,
+  // for every stage, the library's copy of the weights at one byte each and what it makes of them.
+  UnitCost Cost(const Graph& unit, size_t stage_count) const override {
+    constexpr double kFileOverhead = 1.03, kMemoryOverhead = 2.6;
+    UnitCost cost;
+    double elements = 0, bytes = 0;
+    for (const Value& value : unit.values()) {
+      if (!value.constant) continue;
+      elements += static_cast<double>(value.shape.elements());
+      bytes += static_cast<double>(value.constant->view().bytes.size());
+    }
+    cost.file_bytes = static_cast<size_t>(bytes * kFileOverhead);
+    cost.memory_bytes =
+        static_cast<size_t>(elements * kMemoryOverhead * static_cast<double>(stage_count));
+    return cost;
+  }
+
   Result<EmitResult> Emit(const EmitArgs& args) const override {
     const auto start = std::chrono::steady_clock::now();
     const std::filesystem::path library = TRY(qnn::FindLibrary(args.vendor_library));
     qnn::ChildOptions options;
     options.task = fmt::format("compiling {} for {}", args.stem, args.target->name);
     options.progress = args.progress;
+    options.memory_limit = args.memory_limit;
     const qnn::ChildResult done = TRY(qnn::RunInChild(
         [&](qnn::Child& child) { return PartCompiler(args, library, child).Run(); }, options));
     EmitResult result = TRY(qnn::UnpackCompiled(done.payload, args.probe));
