@@ -49,15 +49,15 @@ Result<const Variant*> FindVariant(const Package& package, const std::string& so
 Result<std::vector<StageShape>> ChooseStages(const ExportOptions& options, const Package& package,
                                              const Variant& variant) {
   const StageShape& widest = variant.stages.back();
-  const int context = options.context > 0 ? options.context : widest.context;
-  const int rows = options.prefill_rows > 0 ? options.prefill_rows : widest.rows;
+  const int context = options.context != 0 ? options.context : widest.context;
+  const int rows = options.prefill_rows != 0 ? options.prefill_rows : widest.rows;
   if (context > package.plan().model.max_context) {
     return InvalidInput("a context of {} is longer than the model was trained for", context)
         .Want("at most {}", package.plan().model.max_context);
   }
-  if (context <= rows)
+  if (rows < 1 || context <= rows)
     return Usage("a context of {} cannot hold {} prefill rows", context, rows)
-        .Want("prefill rows < context");
+        .Want("1 ≤ prefill rows < context");
   if (2 * rows == context) {
     return Usage(
                "Genie loses the cache between prompt and answer with {} prefill rows and a "

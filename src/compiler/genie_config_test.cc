@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "models/rope_scaling.h"
+#include "op/dims.h"
 
 namespace hexlane {
 namespace {
@@ -68,6 +69,20 @@ TEST(GenieConfig, RefusesPositionsThatGenieCannotMake) {
             std::string::npos);
   EXPECT_NE(reason(Rotating(Frequencies(10000, 8), 1.5f)).find("layers.0.q has rotary"),
             std::string::npos);
+}
+
+TEST(GenieConfig, RefusesSlidingWindows) {
+  Graph unit("layers.0");
+  std::vector<ValueId> inputs;
+  for (const char* name : {"q", "k", "v"}) inputs.push_back(unit.AddInput(name, {kRows, 8}));
+  for (const char* name : {"past_k", "past_v"}) inputs.push_back(unit.AddInput(name, {kPast, 8}));
+  inputs.push_back(unit.AddInput("past_len", {1}, DType::kI32));
+  const AttentionAttrs attrs{.heads = 1, .kv_heads = 1, .head_dim = 8, .window = 4};
+  unit.MarkOutput(*unit.Add(OpKind::kAttention, "layers.0.attn", inputs, attrs));
+  GenieConfig config;
+  const Result<void> read = ReadPositions(unit, config);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().what.find("layers.0.attn sees a sliding window"), std::string::npos);
 }
 
 TEST(GenieConfig, TextsSayWhatTheModelIs) {

@@ -27,7 +27,7 @@ class Genie : public ScratchTest {
     fs::remove_all(Path("model"));
     CopyTinyModel("model");
     fs::copy(TestData() / "checkpoints" / checkpoint, Path("model"),
-             fs::copy_options::overwrite_existing);
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
     Arguments arguments = {"convert", Path("model"), "-o",    Path("pkg"),
                            "--kv",    "8",           "--soc", "SM8650"};
     for (const std::string& option : TinyOptions()) arguments.push_back(option);
@@ -125,6 +125,9 @@ TEST_F(Genie, RefusesShapesThatGenieRunsWrong) {
   ExpectRefused(Export({"--context", "512"}), 3, {"512", "at most 256"});
   ExpectRefused(Export({"--soc", "SM8550"}), 3, {"SM8550", "Convert with --soc"});
   ExpectRefused(Export({"--soc", "SM1"}), 2, {"SM1", "SM8650"});
+  ExpectRefused(Export({"--prefill-rows", "-3"}), 2, {"-3 prefill rows"});
+  Convert({"--quant", "w8a16"}, "llama-rope-yarn");
+  ExpectRefused(Export(), 3, {"layers.0.", "rotary frequencies", "Llama 3.1"});
   EXPECT_FALSE(fs::exists(Path("out")));
 }
 
