@@ -70,7 +70,8 @@ Result<std::vector<StageShape>> ChooseStages(const ExportOptions& options, const
   return std::vector<StageShape>{{1, context}, {rows, context}};
 }
 
-// The package's own shards, the embedding in the first. Refuses one with a unit on the CPU.
+// The package's own shards, which are as large as they may be: the embedding is a split of its own
+// then, and goes with the rest where that is whole. Refuses a package with other units on the CPU.
 Result<std::vector<Split>> ChooseSplits(const Variant& variant, const std::string& where) {
   std::vector<Split> splits;
   for (const Part& part : variant.parts) {
@@ -85,8 +86,12 @@ Result<std::vector<Split>> ChooseSplits(const Variant& variant, const std::strin
     }
   }
   CHECK(!splits.empty());
-  splits.front().count += splits.front().first;
-  splits.front().first = 0;
+  const int before = splits.front().first;
+  if (splits.size() > 1 && before > 0) {
+    splits.insert(splits.begin(), {0, before});
+  } else {
+    splits.front() = {0, before + splits.front().count};
+  }
   return splits;
 }
 

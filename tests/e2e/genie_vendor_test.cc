@@ -98,7 +98,11 @@ TEST_F(Genie, EveryShardBecomesABinaryOfItsOwn) {
   });
   const CliResult exported = Export({"--emulator"});
   ASSERT_EQ(exported.exit_code, 0) << exported.err;
-  EXPECT_TRUE(fs::exists(Path("out") + "/model_002_of_002-r16c64.bin"));
+  // The embedding, layer 0, layer 1 with the head; a file for each of two graphs.
+  EXPECT_EQ(ReadJsonFile(Path("out") +
+                         "/genie_config.json")["dialog"]["engine"]["model"]["binary"]["ctx-bins"]
+                .size(),
+            6u);
   EXPECT_EQ(TokensOfGenie(prompt, "4"), ours);
 }
 
