@@ -14,7 +14,8 @@ tokens=${TOKENS:-32}
 quant=${QUANT:-w4a16}
 library=$(echo .venv/lib/python3*/site-packages/onnxruntime_qnn/libGenie.so)
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+ours=
+trap '[ -z "$ours" ] || kill "$ours" 2>/dev/null; rm -rf "$work"' EXIT
 
 failed=0
 for shape in "${@:-256:32 512:128}"; do
@@ -31,6 +32,7 @@ for shape in "${@:-256:32 512:128}"; do
     $genie_run "$folder" --library "$library" --ids "$ids" -n "$tokens" >"$work/genie.json" 2>"$work/genie.err" ||
       { cat "$work/genie.err" >&2; exit 1; }
     wait $ours
+    ours=
     python3 - "$work" "$one" <<'PY' || failed=1
 import json, sys
 work, shape = sys.argv[1:]
