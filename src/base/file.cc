@@ -10,11 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,10 +40,19 @@ Failure SystemFailure(std::string_view verb, const fs::path& path, int error) {
     case EROFS: remedy = "The file system is read-only: choose another folder"; break;
     case ENOSPC:
     case EDQUOT: remedy = "The disk is full: free some space or choose another folder"; break;
+    case EFBIG:
+      remedy =
+          "A limit on the size of files is reached: raise it (ulimit -f) or choose another disk";
+      break;
     default: break;
   }
   return Failure(code, fmt::format("cannot {} '{}': {}", verb, path.string(), std::strerror(error)))
       .Remedy("{}", remedy);
+}
+
+Failure NotAFile(const fs::path& path) {
+  return InvalidInput("'{}' is not a regular file", path.string())
+      .Remedy("Put the file itself there, not a folder, pipe or device");
 }
 
 class Fd {
@@ -62,12 +73,18 @@ class Fd {
   int fd_;
 };
 
+// Processes are numbered apart in each namespace (container); 0 where there are none.
+uint64_t ProcessNamespace() {
+  struct stat info{};
+  return ::stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
+}
+
 // A name beside `path` that no other file of this machine has:
-// <folder>/.<name>.<process>.<count>.tmp
+// <folder>/.<name>.<process>-<namespace>.<count>.tmp
 fs::path TemporaryName(const fs::path& path) {
   static std::atomic<int> count{0};
-  const std::string name =
-      fmt::format(".{}.{}.{}.tmp", path.filename().string(), ::getpid(), count.fetch_add(1));
+  const std::string name = fmt::format(".{}.{}-{}.{}.tmp", path.filename().string(), ::getpid(),
+                                       ProcessNamespace(), count.fetch_add(1));
   return path.parent_path() / name;
 }
 
@@ -87,7 +104,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const fs::path& path)
   if (fd.get() < 0) return SystemFailure("open", path, errno);
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return SystemFailure("read", path, errno);
-  if (!S_ISREG(info.st_mode)) return InvalidInput("'{}' is not a regular file", path.string());
+  if (!S_ISREG(info.st_mode)) return NotAFile(path);
   const size_t size = static_cast<size_t>(info.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, {}));
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
@@ -198,18 +215,81 @@ Result<void> WriteFileAtomically(const fs::path& path, std::string_view text) {
 
 namespace {
 
-// Refuses a target whose loss would surprise its owner.
-Result<void> CheckReplaceable(const fs::path& target, std::string_view marker) {
+// Whether `inner` is `outer` or below it; both as Resolve gives them.
+bool Contains(const fs::path& outer, const fs::path& inner) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+bool IsMountPoint(const fs::path& folder) {
+  struct stat here{}, above{};
+  return ::stat(folder.c_str(), &here) == 0 && ::stat(folder.parent_path().c_str(), &above) == 0 &&
+         here.st_dev != above.st_dev;
+}
+
+Result<void> CheckApart(const fs::path& target, const std::vector<fs::path>& inputs) {
+  for (const fs::path& input : inputs) {
+    const fs::path from = Resolve(input);
+    if (!Contains(target, from) && !Contains(from, target)) continue;
+    const std::string_view relation = target == from           ? "is"
+                                      : Contains(target, from) ? "contains"
+                                                               : "lies inside";
+    return InvalidInput("the output '{}' {} the input", target.string(), relation)
+        .Got("input '{}'", from.string())
+        .Remedy("Choose another output folder");
+  }
+  return {};
+}
+
+// What a rename cannot replace.
+Result<void> CheckPlace(const fs::path& target) {
   std::error_code error;
-  const fs::file_status status = fs::status(target, error);
-  if (!fs::exists(status)) return {};
+  if (fs::is_symlink(fs::symlink_status(target, error))) {  // Resolve followed those that lead on
+    return InvalidInput("'{}' is a link to a folder that is not there", target.string())
+        .Remedy("Make the folder, or remove the link");
+  }
+  if (!fs::exists(target, error)) return {};
   const std::string_view remedy = "Choose another output folder or remove this one";
-  if (!fs::is_directory(status))
+  if (!fs::is_directory(target, error))
     return InvalidInput("'{}' exists and is not a folder", target.string()).Remedy("{}", remedy);
-  if (fs::exists(target / marker, error) || fs::is_empty(target, error)) return {};
+  if (IsMountPoint(target)) {
+    return InvalidInput("'{}' is a mount point, which cannot be replaced", target.string())
+        .Remedy("Name a folder in it, e.g. {}", (target / "out").string());
+  }
+  if (Contains(target, Resolve(fs::current_path(error)))) {
+    return InvalidInput("'{}' is or contains the working directory", target.string())
+        .Remedy("Name a new folder, e.g. {}", (target / "out").string());
+  }
+  return {};
+}
+
+// A file of `folder` that is not listed, relative; empty: there is none.
+Result<std::string> UnlistedFile(const fs::path& folder, const std::vector<std::string>& listed) {
+  const std::set<std::string> known(listed.begin(), listed.end());
+  std::error_code error, ignored;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_directory(ignored) && !it->is_symlink(ignored)) continue;
+    std::string name = it->path().lexically_relative(folder).string();
+    if (!known.contains(name)) return name;
+  }
+  if (error) return SystemFailure("list", folder, error.value());
+  return std::string();
+}
+
+// Refuses a target whose loss would surprise its owner.
+Result<void> CheckReplaceable(const fs::path& target, const StagedDirectory::Options& options) {
+  TRY(CheckApart(target, options.inputs));
+  TRY(CheckPlace(target));
+  std::error_code error;
+  if (!fs::exists(target, error)) return {};
+  Result<std::vector<std::string>> listed;
+  if (options.earlier) listed = options.earlier(target);
+  const std::string other = TRY(UnlistedFile(target, listed.value_or(std::vector<std::string>())));
+  if (other.empty()) return {};
   return InvalidInput("'{}' exists and has other files in it", target.string())
-      .Want("a new or empty folder, or one with a {} to replace", marker)
-      .Remedy("{}", remedy);
+      .Want("a new or empty folder, or an earlier result that nothing was added to")
+      .Got("{}{}", other, listed ? "" : fmt::format(" ({})", listed.error().ToString()))
+      .Remedy("Choose another output folder or remove this one");
 }
 
 // Creates the folders above `path` that are missing and adds them to `made`.
@@ -250,10 +330,12 @@ bool IsLeftOver(std::string_view name, const fs::path& target) {
   return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
-// Whether something was written below `folder` lately: a process of another container, which
-// seems to have ended from here, may be at work.
+// Whether something was written below `folder` lately: a process of another container or machine,
+// which seems to have ended from here, may be at work.
 bool IsFresh(const fs::path& folder) {
-  const auto limit = fs::file_time_type::clock::now() - std::chrono::minutes(10);
+  const bool ours =
+      folder.filename().string().find(fmt::format("-{}.", ProcessNamespace())) != std::string::npos;
+  const auto limit = fs::file_time_type::clock::now() - std::chrono::minutes(ours ? 1 : 10);
   std::error_code error;
   if (fs::last_write_time(folder, error) > limit) return true;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
@@ -296,6 +378,7 @@ void RemoveLeftOvers(const fs::path& target, const fs::path& mine) {
 
 struct StagedDirectory::State {
   fs::path target;
+  Options options;  // without the key, which is a view
   fs::path staging;
   std::vector<fs::path> parents;  // made by Create, outermost first
   bool resumed = false;
@@ -316,7 +399,8 @@ Result<StagedDirectory> StagedDirectory::Create(const fs::path& target, const Op
   state->target = Resolve(target);
   state->staging =
       options.key.empty() ? TemporaryName(state->target) : PartialName(state->target, options.key);
-  TRY(CheckReplaceable(state->target, options.marker));
+  TRY(CheckReplaceable(state->target, options));
+  state->options = {.earlier = options.earlier, .inputs = options.inputs};
   StagedDirectory directory(std::move(state));
   State& made = *directory.state_;
   TRY(MakeParents(made.target, made.parents));
@@ -360,6 +444,7 @@ StagedDirectory::~StagedDirectory() {
 
 Result<void> StagedDirectory::Commit() {
   CHECK(!state_->committed);
+  TRY(CheckReplaceable(state_->target, state_->options));  // files may have come since
   int error = 0;
   if (::rename(state_->staging.c_str(), state_->target.c_str()) != 0) error = errno;
   if (error == ENOTEMPTY || error == EEXIST) error = Exchange(state_->staging, state_->target);

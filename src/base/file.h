@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,9 +74,14 @@ Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_
 // as it was.
 class StagedDirectory {
  public:
+  // The files of an earlier result in a folder, relative to it; an Error where there is none.
+  using Listing = std::function<Result<std::vector<std::string>>(const std::filesystem::path&)>;
   struct Options {
-    // A file in an earlier result, by which that is told from somebody's data.
-    std::string_view marker = "manifest.json";
+    // Tells an earlier result from somebody's data: only a folder whose every file is listed is
+    // replaced. Null: an empty one only.
+    Listing earlier = {};
+    // What the result is made from. The target must not be one of these, contain one or lie inside.
+    std::vector<std::filesystem::path> inputs = {};
     // Of what will be written. What a killed process left of the same target and key is taken up as
     // it is (resumed), and left-overs of other keys are removed. Empty: every Create starts anew.
     std::string_view key = {};
@@ -83,8 +89,9 @@ class StagedDirectory {
     // refused (kIo).
     bool shared = false;
   };
-  // `target` may be absent, an empty folder, or one with the marker in it; anything else is
-  // refused (kInvalidInput).
+  // `target` may be absent, an empty folder or an earlier result. Refused (kInvalidInput, before
+  // any work and again by Commit): a folder with other files (names one), a mount point, a link to
+  // nothing, the working directory, and what Options excludes.
   static Result<StagedDirectory> Create(const std::filesystem::path& target,
                                         const Options& options);
   static Result<StagedDirectory> Create(const std::filesystem::path& target) {

@@ -46,6 +46,13 @@ class FileTest : public testing::Test {
   fs::path folder_;
 };
 
+// An earlier result has a manifest, which lists nothing but itself and "only_in_old".
+Result<std::vector<std::string>> ListManifest(const fs::path& folder) {
+  if (!fs::exists(folder / "manifest.json")) return NotFound("no manifest");
+  return std::vector<std::string>{"manifest.json", "only_in_old"};
+}
+const StagedDirectory::Options kReplacing = {.earlier = ListManifest};
+
 std::span<const std::byte> Bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 TEST_F(FileTest, MapsAWholeFile) {
@@ -175,7 +182,7 @@ TEST_F(FileTest, StagedDirectoryRemovesWhatAKilledProcessLeft) {
   Put(".out.x.tmp/file", "somebody's");
   EXPECT_TRUE(StagedDirectory::Create(Path("out")));
   EXPECT_TRUE(fs::exists(left)) << "perhaps in use";
-  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::minutes(2));
   EXPECT_TRUE(StagedDirectory::Create(Path("out")));
   EXPECT_THAT(Tree(), ElementsAre(".out.x.tmp", ".out.x.tmp/file"));
 }
@@ -239,7 +246,7 @@ TEST_F(FileTest, StagedDirectoryKeepsAParentThatOthersUse) {
 TEST_F(FileTest, StagedDirectoryReplacesAnEarlierResult) {
   Put("out/manifest.json", "old");
   Put("out/only_in_old", "x");
-  auto staged = *StagedDirectory::Create(Path("out/"));
+  auto staged = *StagedDirectory::Create(Path("out/"), kReplacing);
   ASSERT_TRUE(WriteFileAtomically(staged.path() / "manifest.json", "new"));
   EXPECT_EQ(Text("out/manifest.json"), "old");
   ASSERT_TRUE(staged.Commit());
@@ -250,7 +257,7 @@ TEST_F(FileTest, StagedDirectoryReplacesAnEarlierResult) {
 TEST_F(FileTest, StagedDirectoryReplacesTheEarlierResultBehindALink) {
   Put("real/manifest.json", "old");
   fs::create_directory_symlink("real", Path("link"));
-  auto staged = *StagedDirectory::Create(Path("link"));
+  auto staged = *StagedDirectory::Create(Path("link"), kReplacing);
   ASSERT_TRUE(WriteFileAtomically(staged.path() / "manifest.json", "new"));
   ASSERT_TRUE(staged.Commit());
   EXPECT_TRUE(fs::is_symlink(Path("link")));
@@ -268,18 +275,61 @@ TEST_F(FileTest, StagedDirectoryRefusesSomebodysData) {
   EXPECT_THAT(Tree(), ElementsAre("file", "home", "home/thesis.txt"));
 }
 
-TEST_F(FileTest, StagedDirectoryAcceptsAnEmptyFolderAndAMarkerOfItsOwn) {
+TEST_F(FileTest, StagedDirectoryNamesAFileThatAnEarlierResultDoesNotHave) {
+  Put("site/manifest.json", "somebody's web site");
+  Put("site/deep/photo.jpg", "precious");
+  const auto result = StagedDirectory::Create(Path("site"), kReplacing);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kInvalidInput);
+  EXPECT_EQ(result.error().got, "deep/photo.jpg");
+  Put("home/manifest.json", "x");
+  const auto unlisted = StagedDirectory::Create(Path("home"));
+  ASSERT_FALSE(unlisted);
+  EXPECT_EQ(unlisted.error().got, "manifest.json");
+}
+
+TEST_F(FileTest, StagedDirectorySparesFilesThatCameDuringTheWork) {
+  Put("out/manifest.json", "old");
+  auto staged = *StagedDirectory::Create(Path("out"), kReplacing);
+  Put("out/thesis.txt", "precious");
+  const auto result = staged.Commit();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().got, "thesis.txt");
+  EXPECT_EQ(Text("out/thesis.txt"), "precious");
+}
+
+TEST_F(FileTest, StagedDirectoryStaysApartFromItsInput) {
+  Put("model/manifest.json", "x");
+  for (const char* target : {"model", "model/out", ""}) {
+    const auto result =
+        StagedDirectory::Create(Path(target), {.earlier = ListManifest, .inputs = {Path("model")}});
+    ASSERT_FALSE(result) << target;
+    EXPECT_THAT(result.error().got, HasSubstr("model"));
+  }
+  EXPECT_TRUE(StagedDirectory::Create(Path("model2"), {.inputs = {Path("model")}}));
+}
+
+TEST_F(FileTest, StagedDirectoryRefusesWhatARenameCannotReplace) {
+  fs::create_directory_symlink("nowhere", Path("link"));
+  EXPECT_THAT(StagedDirectory::Create(Path("link")).error().what, HasSubstr("link to a folder"));
+  EXPECT_THAT(StagedDirectory::Create("/proc").error().what, HasSubstr("mount point"));
+  const fs::path before = fs::current_path();
+  fs::create_directory(Path("here"));
+  fs::current_path(Path("here"));
+  EXPECT_THAT(StagedDirectory::Create(".").error().what, HasSubstr("working directory"));
+  fs::current_path(before);
+  EXPECT_THAT(Tree(), ElementsAre("here", "link"));
+}
+
+TEST_F(FileTest, StagedDirectoryAcceptsAnEmptyFolder) {
   fs::create_directory(Path("empty"));
   EXPECT_TRUE(StagedDirectory::Create(Path("empty")));
-  Put("dump/ids.npy", "x");
-  EXPECT_FALSE(StagedDirectory::Create(Path("dump")));
-  EXPECT_TRUE(StagedDirectory::Create(Path("dump"), {.marker = "ids.npy"}));
 }
 
 TEST_F(FileTest, AFailedCommitLeavesTheOldResult) {
   Put("out/manifest.json", "old");
   {
-    auto staged = *StagedDirectory::Create(Path("out"));
+    auto staged = *StagedDirectory::Create(Path("out"), kReplacing);
     fs::remove_all(staged.path());  // what a failing disk or another program may do
     EXPECT_FALSE(staged.Commit());
   }
@@ -288,8 +338,8 @@ TEST_F(FileTest, AFailedCommitLeavesTheOldResult) {
 }
 
 TEST_F(FileTest, TwoStagedDirectoriesOfOneTargetDoNotMeet) {
-  auto first = *StagedDirectory::Create(Path("out"));
-  auto second = *StagedDirectory::Create(Path("out"));
+  auto first = *StagedDirectory::Create(Path("out"), kReplacing);
+  auto second = *StagedDirectory::Create(Path("out"), kReplacing);
   ASSERT_TRUE(WriteFileAtomically(first.path() / "manifest.json", "1"));
   ASSERT_TRUE(WriteFileAtomically(second.path() / "manifest.json", "2"));
   ASSERT_TRUE(first.Commit());

@@ -22,6 +22,9 @@ void CatchInterrupts() {
   action.sa_handler = OnSignal;  // no SA_RESTART: waiting for input ends
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup{};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup stays
 }
 
 bool Interrupted() { return interrupted != 0; }

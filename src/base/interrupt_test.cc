@@ -17,7 +17,7 @@ TEST(InterruptDeathTest, IsNotSetByItself) {
 }
 
 TEST(InterruptDeathTest, ASignalBecomesACancelledError) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EXIT(
         {
           CatchInterrupts();
@@ -27,6 +27,17 @@ TEST(InterruptDeathTest, ASignalBecomesACancelledError) {
         },
         testing::ExitedWithCode(0), "");
   }
+}
+
+TEST(InterruptDeathTest, AnIgnoredHangUpStaysIgnored) {  // nohup
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        CatchInterrupts();
+        std::raise(SIGHUP);
+        ExitWith(!Interrupted());
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(InterruptDeathTest, ASecondSignalEndsTheProcess) {

@@ -95,6 +95,20 @@ Result<std::vector<Split>> ChooseSplits(const Variant& variant, const std::strin
   return splits;
 }
 
+// What an earlier export wrote: the texts and model_001_of_002….bin.
+Result<std::vector<std::string>> ListEarlier(const fs::path& folder) {
+  TRY(ReadTextFile(folder / kGenieConfigFile));
+  std::vector<std::string> names = {std::string(kGenieConfigFile), std::string(kHtpConfigFile),
+                                    "tokenizer.json"};
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with("model_") && name.find("_of_") != name.npos && name.ends_with(".bin"))
+      names.push_back(name);
+  }
+  return names;
+}
+
 class GenieExporter {
  public:
   explicit GenieExporter(const ExportOptions& options) : options_(options) {}
@@ -110,7 +124,7 @@ class GenieExporter {
     splits_ = TRY(ChooseSplits(*variant, where));
     TRY(ReadModel());
     StagedDirectory staged =
-        TRY(StagedDirectory::Create(options_.output, {.marker = kGenieConfigFile}));
+        TRY(StagedDirectory::Create(options_.output, {.earlier = ListEarlier, .inputs = {where}}));
     TRY(Compile(staged.path()));
     TRY(WriteTexts(staged.path()));
     TRY(staged.Commit());

@@ -21,6 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kIndexFile = "ort.json";
+constexpr std::string_view kIndexFormat = "hexlane-ort";
+constexpr const char* kTexts[] = {"tokenizer.json", "tokenizer_config.json",
+                                  "generation_config.json"};
 constexpr std::string_view kEmbeddingFile = "embedding.bin";
 constexpr int kEmbeddingChunk = 2048;  // rows computed at once
 
@@ -78,6 +81,19 @@ Result<void> CheckParts(const Variant& variant) {
   return {};
 }
 
+// What an earlier export wrote: the index, what it names, and the tokenizer's files.
+Result<std::vector<std::string>> ListEarlier(const fs::path& folder) {
+  const fs::path path = folder / kIndexFile;
+  const Json index = TRY(ParseJson(TRY(ReadTextFile(path)), path.string()));
+  if (TRY(JsonField<std::string>(index, "format", path.string())) != kIndexFormat)
+    return Corrupt("not an export of Hexlane").At("{}", path.string());
+  std::vector<std::string> names = {std::string(kIndexFile)};
+  names.insert(names.end(), std::begin(kTexts), std::end(kTexts));
+  for (const auto& [field, value] : index.flatten().items())
+    if (value.is_string()) names.push_back(value.get<std::string>());
+  return names;
+}
+
 class OrtExporter {
  public:
   explicit OrtExporter(const ExportOptions& options) : options_(options) {}
@@ -87,7 +103,8 @@ class OrtExporter {
     package_ = TRY(OpenPackage(options_.package));
     variant_ = TRY(ChooseVariant(*package_, options_));
     TRY(CheckParts(*variant_));
-    StagedDirectory staged = TRY(StagedDirectory::Create(options_.output, {.marker = kIndexFile}));
+    StagedDirectory staged = TRY(StagedDirectory::Create(
+        options_.output, {.earlier = ListEarlier, .inputs = {options_.package}}));
     directory_ = staged.path();
     TRY(WriteAll());
     TRY(ListFiles());
@@ -108,9 +125,9 @@ class OrtExporter {
       if (part.first_unit == 1 && embedding.is_null()) embedding = TRY(WriteEmbedding(contract));
       parts.push_back(TRY(WritePart(part, contract)));
     }
-    for (const char* file : {"tokenizer.json", "tokenizer_config.json", "generation_config.json"})
+    for (const char* file : kTexts)
       if (package_->Has(file)) TRY(CopyFile(file));
-    const Json index = {{"format", "hexlane-ort"},
+    const Json index = {{"format", kIndexFormat},
                         {"format_version", 1},
                         {"hexlane_version", HEXLANE_VERSION},
                         {"soc", variant_->soc},

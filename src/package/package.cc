@@ -94,6 +94,13 @@ Result<fs::path> Package::PathOf(std::string_view file) const {
 
 bool Package::Has(std::string_view file) const { return files_.contains(file); }
 
+Result<std::vector<std::string>> ListPackageFiles(const fs::path& directory) {
+  const ManifestFile manifest = TRY(ReadManifest(directory));
+  std::vector<std::string> names = {std::string(kManifestFile)};
+  for (const auto& [name, record] : manifest.files) names.push_back(name);
+  return names;
+}
+
 namespace internal {
 Tensor WeightTensor(const WeightEntry& entry, std::shared_ptr<const MappedFile> file) {
   const TensorView view{file->bytes().subspan(entry.offset, entry.bytes), entry.shape, entry.dtype,

@@ -81,6 +81,10 @@ class Package {
   std::shared_ptr<const MappedFile> weights_;
 };
 
+// Every file of the package at `directory`, its manifest too, as the manifest lists them; errors as
+// Package::Open, whose other checks are not made.
+Result<std::vector<std::string>> ListPackageFiles(const std::filesystem::path& directory);
+
 namespace internal {
 Tensor WeightTensor(const WeightEntry& entry, std::shared_ptr<const MappedFile> file);
 }  // namespace internal
@@ -89,10 +93,10 @@ Tensor WeightTensor(const WeightEntry& entry, std::shared_ptr<const MappedFile> 
 // SealWeights, then everything else (emitters write their files below directory()), Finish.
 class PackageWriter {
  public:
-  // kInvalidInput when something else than a package or an empty folder is there; kIo. `key` and
-  // `shared` as in StagedDirectory::Options.
+  // kInvalidInput when something else than a package or an empty folder is there; kIo. Of
+  // `options`, `earlier` is set here.
   static Result<PackageWriter> Create(const std::filesystem::path& directory,
-                                      std::string_view key = {}, bool shared = false);
+                                      StagedDirectory::Options options = {});
   // Leaves what was written for a later Create with the same key, should it not be finished.
   void Keep() { staged_.Keep(); }
 

@@ -185,6 +185,19 @@ TEST(PackageWriter, ReplacesAPackageButNoOtherFolder) {
   EXPECT_TRUE(fs::exists(dir.path() / "letter.txt"));
 }
 
+TEST(PackageWriter, DoesNotReplaceAPackageWithSomebodysFileOrAnotherKindOfManifest) {
+  testing::TempDir dir;
+  ASSERT_TRUE(WriteTiny(dir.path() / "p"));
+  WriteAll(dir.path() / "p" / "notes.txt", "dear");
+  EXPECT_EQ(PackageWriter::Create(dir.path() / "p").error().got, "notes.txt");
+  fs::create_directory(dir.path() / "web");
+  WriteAll(dir.path() / "web" / "manifest.json", R"({"name": "my extension"})");
+  const auto web = PackageWriter::Create(dir.path() / "web");
+  ASSERT_FALSE(web);
+  EXPECT_EQ(web.error().code, Code::kInvalidInput);
+  EXPECT_TRUE(web.error().got.starts_with("manifest.json")) << web.error().got;
+}
+
 TEST(WeightIndex, RefusesWhatDoesNotFit) {
   const auto error = [](Json change) {
     Json a = {{"name", "a"}, {"type", "f32"}, {"shape", {2, 3}}, {"offset", 0}, {"bytes", 24}};

@@ -34,10 +34,10 @@ Result<FileTable> HashFiles(const fs::path& directory) {
 
 }  // namespace
 
-Result<PackageWriter> PackageWriter::Create(const fs::path& directory, std::string_view key,
-                                            bool shared) {
-  return PackageWriter(TRY(
-      StagedDirectory::Create(directory, {.marker = kManifestFile, .key = key, .shared = shared})));
+Result<PackageWriter> PackageWriter::Create(const fs::path& directory,
+                                            StagedDirectory::Options options) {
+  options.earlier = ListPackageFiles;
+  return PackageWriter(TRY(StagedDirectory::Create(directory, options)));
 }
 
 // weights.bin, after the weights that were taken up from an earlier run.

@@ -11,6 +11,21 @@ namespace {
 // Marks a folder as made here: its options.
 constexpr const char* kRecord = "synthetic.json";
 
+// What an earlier run wrote: the texts and the shards.
+Result<std::vector<std::string>> ListEarlier(const std::filesystem::path& folder) {
+  TRY(ReadTextFile(folder / kRecord));
+  std::vector<std::string> names = {
+      kRecord,          "config.json",           "generation_config.json",
+      "tokenizer.json", "tokenizer_config.json", "model.safetensors.index.json"};
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.starts_with("model") && name.ends_with(".safetensors")) names.push_back(name);
+  }
+  return names;
+}
+
 OrderedJson RecordOf(const FolderOptions& options) {
   const ModelShape& shape = options.shape;
   return {{"made_by", "hexlane tools/synthetic_checkpoint"},
@@ -71,7 +86,7 @@ Result<void> WriteTexts(const std::filesystem::path& folder, const FolderOptions
 
 Result<FolderReport> WriteFolder(const FolderOptions& options, ThreadPool& pool) {
   TRY(CheckShape(options.shape));
-  StagedDirectory folder = TRY(StagedDirectory::Create(options.output, {.marker = kRecord}));
+  StagedDirectory folder = TRY(StagedDirectory::Create(options.output, {.earlier = ListEarlier}));
   const std::vector<Shard> shards = PlanShards(PlanTensors(options.shape), options.shard_bytes);
   TRY(WriteTexts(folder.path(), options, shards));  // first: they can be refused
   const NoiseTable table;
