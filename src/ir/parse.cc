@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <unordered_map>
 
 #include "ir/text.h"
@@ -69,6 +70,23 @@ Result<Shape> ParseShape(Cursor& cursor) {
   return Shape(std::span<const int64_t>(dims));
 }
 
+// What Encoding can mean: other types and steps would end in a CHECK or in no numbers.
+Result<void> CheckEncoding(const Encoding& encoding) {
+  constexpr int32_t kMaxOffset = 1 << 24;  // integers that a float holds exactly
+  const bool is_float = encoding.dtype == DType::kF16 || encoding.dtype == DType::kF32;
+  if (!is_float && !encoding.is_integer()) {
+    return Corrupt("an encoding of a type that activations cannot have")
+        .Want("u8, i8, u16, i16, f16 or f32")
+        .Got("{}", DTypeName(encoding.dtype));
+  }
+  if (is_float) return {};
+  if (!(encoding.scale > 0) || !std::isfinite(encoding.scale))
+    return Corrupt("an encoding's scale").Want("a number above 0").Got("{}", encoding.scale);
+  if (encoding.offset < -kMaxOffset || encoding.offset > kMaxOffset)
+    return Corrupt("an encoding's offset").Want("at most 2^24").Got("{}", encoding.offset);
+  return {};
+}
+
 Result<std::optional<Encoding>> ParseEncoding(Cursor& cursor) {
   if (!cursor.Eat("@")) return std::optional<Encoding>();
   const std::string_view word = cursor.Word();
@@ -81,6 +99,7 @@ Result<std::optional<Encoding>> ParseEncoding(Cursor& cursor) {
     encoding.offset = TRY(Number<int32_t>(cursor.Word()));
     if (!cursor.Eat(")")) return Corrupt("an encoding is not closed").Want(")");
   }
+  TRY(CheckEncoding(encoding));
   return std::optional(encoding);
 }
 

@@ -60,18 +60,33 @@ TEST_P(GraphTextErrors, NameTheLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, GraphTextErrors,
-    testing::Values(BadText{"Linear(x, w)", "Linea(x, w)", "unknown op"},
-                    BadText{"Linear(x, w)", "Linear(v, w)", "'v' is not defined (at small:4)"},
-                    BadText{"Linear(x, w)", "Linear(x)", "has 1 inputs"},
-                    BadText{"Linear(x, w)", "Linear(x, w) eps=1", "no attribute 'eps'"},
-                    BadText{"Silu(y)", "Silu(y) left", "bad attribute"},
-                    BadText{"f32[rows, 4]", "f32[rows, 5]", "does not fit input"},
-                    BadText{"f32[8, 4]", "f32[8, 5]", "differs from its stored weight"},
-                    BadText{"f32[8, 4]", "w9[8, 4]", "unknown type"},
-                    BadText{"const w", "const x", "is defined twice"},
-                    BadText{"(0.001, -300)", "(0.001, -3x)", "not a number"},
-                    BadText{"z f32[rows, 8]", "z f32[rows, 9]", "does not fit its op"},
-                    BadText{"output z", "output q", "'q' is not defined"}));
+    testing::Values(
+        BadText{"Linear(x, w)", "Linea(x, w)", "unknown op"},
+        BadText{"Linear(x, w)", "Linear(v, w)", "'v' is not defined (at small:4)"},
+        BadText{"Linear(x, w)", "Linear(x)", "has 1 inputs"},
+        BadText{"Linear(x, w)", "Linear(x, w) eps=1", "no attribute 'eps'"},
+        BadText{"Silu(y)", "Silu(y) left", "bad attribute"},
+        BadText{"f32[rows, 4]", "f32[rows, 5]", "does not fit input"},
+        BadText{"f32[8, 4]", "f32[8, 5]", "differs from its stored weight"},
+        BadText{"f32[8, 4]", "w9[8, 4]", "unknown type"},
+        BadText{"const w", "const x", "is defined twice"},
+        BadText{"(0.001, -300)", "(0.001, -3x)", "not a number"},
+        BadText{"z f32[rows, 8]", "z f32[rows, 9]", "does not fit its op"},
+        BadText{"@u16(", "@i32(", "(at small:2): want u8, i8, u16, i16, f16 or f32, got i32"},
+        BadText{"@f16", "@bf16", "(at small:4): want u8, i8, u16, i16, f16 or f32, got bf16"},
+        BadText{"@f16", "@f64", "(at small:4): want u8, i8, u16, i16, f16 or f32, got f64"},
+        BadText{"@f16", "@bool", "(at small:4): want u8, i8, u16, i16, f16 or f32, got bool"},
+        BadText{"@u16(0.001, -300)", "@u64(0.001, -300)",
+                "(at small:2): want u8, i8, u16, i16, f16 or f32, got u64"},
+        BadText{"@u16(0.001, -300)", "@i64(0.001, -300)",
+                "(at small:2): want u8, i8, u16, i16, f16 or f32, got i64"},
+        BadText{"@u16(0.001, -300)", "@u16", "scale (at small:2)"},
+        BadText{"(0.001,", "(0,", "scale (at small:2)"},
+        BadText{"(0.001,", "(-1,", "scale (at small:2)"},
+        BadText{"(0.001,", "(inf,", "scale (at small:2)"},
+        BadText{"(0.001,", "(nan,", "scale (at small:2)"},
+        BadText{"-300)", "-2147483648)", "offset (at small:2)"},
+        BadText{"output z", "output q", "'q' is not defined"}));
 
 TEST(GraphVerify, WantsAnEncodingForEveryActivationOnceQuantised) {
   const Result<Graph> graph = Parse(kSmall, "small", Weight8x4);
