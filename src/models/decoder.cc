@@ -1,5 +1,7 @@
 #include "models/decoder.h"
 
+#include <charconv>
+
 #include "base/json.h"
 #include "models/models.h"
 #include "op/dims.h"
@@ -62,12 +64,35 @@ Result<void> CheckConfig(const DecoderConfig& config, const std::string& where) 
   return {};
 }
 
+// A tensor of a layer that the config does not count would be left out.
+Result<void> CheckLayers(const Checkpoint& checkpoint, const Architecture& architecture,
+                         int64_t layers) {
+  std::string_view prefix;  // of the names of a layer's tensors
+  for (const TensorName& row : architecture.tensors) {
+    const std::string_view name = checkpoint.format() == "gguf" ? row.gguf : row.hugging_face;
+    if (name.find("{}") != name.npos) prefix = name.substr(0, name.find("{}"));
+  }
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (prefix.empty() || !tensor.name.starts_with(prefix)) continue;
+    int64_t layer = 0;
+    const char* begin = tensor.name.data() + prefix.size();
+    const char* end = tensor.name.data() + tensor.name.size();
+    if (std::from_chars(begin, end, layer).ec != std::errc() || layer < layers) continue;
+    return InvalidInput("tensor '{}' is of a layer that the config does not count", tensor.name)
+        .At("{}", checkpoint.where())
+        .Want("layers 0 to {}", layers - 1)
+        .Remedy("The config belongs to another model");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Decoder>> Decoder::Open(std::shared_ptr<const Checkpoint> checkpoint) {
   const Architecture* architecture = TRY(FindArchitecture(*checkpoint));
   DecoderConfig config = TRY(architecture->read_config(*checkpoint));
   TRY(CheckConfig(config, checkpoint->where()));
+  TRY(CheckLayers(*checkpoint, *architecture, config.layers));
   return std::shared_ptr<const Decoder>(
       new Decoder(std::move(checkpoint), architecture, std::move(config)));
 }

@@ -50,6 +50,22 @@ std::vector<int32_t> EosIds(const Json& config) {
   return ids;
 }
 
+// Biases that the config does not speak of would be left out.
+Result<void> CheckBiases(const Checkpoint& checkpoint, const DecoderConfig& config,
+                         const std::string& where) {
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    const bool attention = tensor.name.find(".self_attn.") != std::string::npos;
+    if (!tensor.name.ends_with("_proj.bias")) continue;
+    if (attention ? config.attention_bias : config.mlp_bias) continue;
+    return InvalidInput("tensor '{}' is there, but the config says that there are no biases",
+                        tensor.name)
+        .At("{}", where)
+        .Want("\"{}\": true", attention ? "attention_bias" : "mlp_bias")
+        .Remedy("The config or the architecture it names belongs to another model");
+  }
+  return {};
+}
+
 Result<DecoderConfig> ReadHuggingFace(const Checkpoint& checkpoint) {
   const Json& json = checkpoint.config();
   const std::string where = checkpoint.where() + "/config.json";
@@ -80,6 +96,11 @@ Result<DecoderConfig> ReadHuggingFace(const Checkpoint& checkpoint) {
       TRY(JsonFieldOr<double>(v5 ? parameters : json, "rope_theta", 10000.0, where));
   const RopeFrequencies rope =
       TRY(ScaledFrequencies(parameters, theta, config.head_dim, config.max_context, where));
+  for (const Json* object : {&json, &parameters}) {
+    const double share = TRY(JsonFieldOr<double>(*object, "partial_rotary_factor", 1.0, where));
+    if (share != 1) return Unsupported("partial_rotary_factor {}", share).At("{}", where).Want("1");
+  }
+  TRY(CheckBiases(checkpoint, config, where));
   config.inv_freq = rope.inv_freq;
   config.rope_scale = rope.scale;
   config.eos_ids = EosIds(checkpoint.generation_config());

@@ -105,6 +105,11 @@ Result<RopeFrequencies> ScaledFrequencies(const Json& parameters, double theta, 
   }
   std::vector<double> freq = Frequencies(theta, rotary_dim);
   if (parameters.is_null()) return RopeFrequencies{ToFloats(freq)};
+  if (!parameters.is_object())
+    return Corrupt("the rope scaling is not an object")
+        .At("{}", where)
+        .Want("an object with a type")
+        .Got("{}", parameters.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 80));
   std::string type = TRY(JsonFieldOr<std::string>(parameters, "rope_type", "", where));
   if (type.empty()) type = TRY(JsonFieldOr<std::string>(parameters, "type", "default", where));
   if (type == "default") return RopeFrequencies{ToFloats(freq)};

@@ -159,8 +159,15 @@ Result<TokenizerFiles> ReadTokenizer(const fs::path& folder) {
             kTokenizer);
   }
   files.tokenizer_json = TRY(ReadTextFile(folder / kTokenizer));
-  if (Exists(folder / kTokenizerConfig))
+  if (Exists(folder / kTokenizerConfig)) {
     files.tokenizer_config_json = TRY(ReadTextFile(folder / kTokenizerConfig));
+    if (files.tokenizer_config_json.empty()) {
+      return Corrupt("not a JSON object")
+          .At("{}: offset 0", (folder / kTokenizerConfig).string())
+          .Got("an empty file")
+          .Remedy("Download it again");
+    }
+  }
   if (!Exists(folder / kChatTemplate)) return files;
   const std::string where = (folder / kTokenizerConfig).string();
   Json config = Json::object();
@@ -186,8 +193,11 @@ Result<CheckpointParts> FolderReader::Run() {
   parts_.config = TRY(ReadObject(kConfig));
   if (Has(kGenerationConfig)) parts_.generation_config = TRY(ReadObject(kGenerationConfig));
   TRY(ReadWeights());
-  for (const char* name : {kTokenizer, kTokenizerConfig, kChatTemplate})
-    if (Has(name)) parts_.files.push_back(folder_ / name);
+  for (const char* name : {kTokenizer, kTokenizerConfig, kChatTemplate}) {
+    if (!Has(name)) continue;
+    TRY(MappedFile::Open(folder_ / name));  // a folder, pipe or device is refused
+    parts_.files.push_back(folder_ / name);
+  }
   parts_.tokenizer = [folder = folder_] { return ReadTokenizer(folder); };
   return std::move(parts_);
 }
