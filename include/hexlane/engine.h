@@ -79,8 +79,9 @@ class Session;
 // engine may live on different threads: their model runs take turns.
 class Engine {
  public:
-  // kNotFound, kCorrupt: no package, or a damaged one. kUnsupported: no such variant, or none that
-  // fits the options (lists those there are). kEnvironment, kVendor: the library or device.
+  // kNotFound, kCorrupt: no package, or a damaged one. kUsage: no variant of that name or for that
+  // SoC; kUnsupported: none for "htp" or "cpu" (both list those there are). kEnvironment, kVendor:
+  // the library or device.
   static Result<std::shared_ptr<Engine>> Open(const std::filesystem::path& package,
                                               const EngineOptions& options = {});
   ~Engine();

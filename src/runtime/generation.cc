@@ -97,7 +97,8 @@ std::optional<FinishReason> Generation::Accept(int32_t id) {
   const bool go_on = Emit(id, text);
   if (stream_.stopped()) return FinishReason::kStopString;
   if (!go_on || Interrupted()) return FinishReason::kCancelled;
-  if (result_.tokens.size() == max_tokens_) return FinishReason::kLength;
+  if (options_.max_tokens > 0 && result_.tokens.size() == static_cast<size_t>(options_.max_tokens))
+    return FinishReason::kLength;
   if (session_.position() == session_.capacity()) return FinishReason::kContext;
   return std::nullopt;
 }

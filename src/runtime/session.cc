@@ -17,7 +17,11 @@ Result<std::unique_ptr<Session::Impl>> Session::Impl::New(
 }
 
 Result<void> Session::Impl::CheckFits(std::span<const int32_t> ids) const {
-  if (ids.empty()) return InvalidInput("there are no tokens to run");
+  if (ids.empty()) {
+    return InvalidInput("there are no tokens to run")
+        .Want("at least one")
+        .Remedy("Give a prompt that is not empty");
+  }
   const int vocab = model().shape().vocab;
   const auto bad = std::ranges::find_if(ids, [&](int32_t id) { return id < 0 || id >= vocab; });
   if (bad != ids.end()) {

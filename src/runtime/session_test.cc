@@ -61,6 +61,12 @@ TEST_F(SessionTest, EndsWhenTheContextIsFull) {
   EXPECT_EQ(session_->Generate(Ids{3}, {}).error().code, Code::kInvalidInput);
 }
 
+TEST_F(SessionTest, AFullContextIsTheReasonThoughAsManyTokensWereGenerated) {
+  const GenerateResult result = Generate({3}, {.ignore_eos = true});
+  EXPECT_EQ(result.tokens.size(), 16u);
+  EXPECT_EQ(result.finish_reason, FinishReason::kContext);
+}
+
 TEST_F(SessionTest, TakesAPromptThatFillsTheContext) {
   const GenerateResult result = Generate(Ids(16, 3), {});
   EXPECT_THAT(result.tokens, ElementsAre(4));

@@ -18,13 +18,18 @@ std::vector<const Variant*> ForSoc(const Plan& plan, std::string_view soc,
   return found;
 }
 
-Failure NoVariant(const Plan& plan, const EngineOptions& options) {
+std::vector<std::string_view> NamesOf(const Plan& plan) {
   std::vector<std::string_view> names;
   for (const Variant& variant : plan.variants) names.push_back(variant.name);
+  return names;
+}
+
+Failure NoVariant(const Plan& plan, const EngineOptions& options) {
   std::string got = fmt::format("backend '{}'", options.backend);
   if (!options.soc.empty()) got += fmt::format(", SoC '{}'", options.soc);
-  return Unsupported("the package has no variant for this")
-      .Want("one of: {}", fmt::join(names, ", "))
+  const bool is_kind = options.backend == "htp" || options.backend == kCpuVariant;
+  return Failure(is_kind ? Code::kUnsupported : Code::kUsage, "the package has no variant for this")
+      .Want("one of: {}", fmt::join(NamesOf(plan), ", "))
       .Got("{}", got)
       .Remedy("Convert the model for the SoC, or choose another backend");
 }
@@ -32,9 +37,7 @@ Failure NoVariant(const Plan& plan, const EngineOptions& options) {
 Candidates Auto(const Plan& plan, const EngineOptions& options) {
   Candidates candidates{.variants = ForSoc(plan, options.soc, IsNpu)};
   const bool only_cpu = plan.variants.size() == 1 && plan.Find(kCpuVariant) != nullptr;
-  if (candidates.variants.empty() && !options.soc.empty())
-    candidates.reasons.push_back(fmt::format("the package has no variant for {}", options.soc));
-  else if (candidates.variants.empty() && !only_cpu)
+  if (candidates.variants.empty() && !only_cpu)
     candidates.reasons.push_back("the package has no NPU variant");
   if (const Variant* cpu = plan.Find(kCpuVariant)) candidates.variants.push_back(cpu);
   return candidates;
@@ -58,7 +61,16 @@ Candidates Named(const Plan& plan, const std::string& name) {
 
 bool IsEmulator(const Variant& variant) { return variant.name.ends_with(kEmulatorSuffix); }
 
+Result<void> CheckSocOf(const Plan& plan, std::string_view soc) {
+  for (const Variant& variant : plan.variants)
+    if (variant.soc == soc) return {};
+  return Usage("the package has no variant for SoC '{}'", soc)
+      .Want("one of its variants: {}", fmt::join(NamesOf(plan), ", "))
+      .Remedy("Leave --soc out, or convert the model with --soc");
+}
+
 Result<Candidates> SelectVariants(const Plan& plan, const EngineOptions& options) {
+  if (!options.soc.empty()) TRY(CheckSocOf(plan, options.soc));
   Candidates candidates = options.backend == "auto"  ? Auto(plan, options)
                           : options.backend == "htp" ? Htp(plan, options)
                                                      : Named(plan, options.backend);

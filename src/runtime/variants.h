@@ -20,7 +20,11 @@ struct Candidates {
   std::vector<std::string> reasons;      // why others are not among them ("auto" only)
 };
 
-// kUnsupported, with the names there are, when nothing fits.
+// kUsage where the package has no variant for the SoC, or none of the backend's name; lists those
+// there are.
+Result<void> CheckSocOf(const Plan& plan, std::string_view soc);
+
+// kUsage as CheckSocOf; kUnsupported where the package has nothing for "cpu" or "htp".
 //   "auto"  NPU variants, then "cpu". The emulator is far slower than the CPU, so only for the
 //           asking.
 //   "htp"   NPU variants, then emulators

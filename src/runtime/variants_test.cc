@@ -34,8 +34,6 @@ TEST(SelectVariants, TriesNpusThenCpuByItself) {
 TEST(SelectVariants, SaysWhyNoNpuIsTried) {
   const Plan plan = PlanOf({{"cpu", ""}, {"SM8650-emulator", "SM8650"}});
   EXPECT_THAT(SelectVariants(plan, {})->reasons, ElementsAre("the package has no NPU variant"));
-  EXPECT_THAT(SelectVariants(kFull, {.soc = "SM8750"})->reasons,
-              ElementsAre("the package has no variant for SM8750"));
   // Nothing fell back where the package is for the CPU.
   EXPECT_THAT(SelectVariants(PlanOf({{"cpu", ""}}), {})->reasons, ElementsAre());
 }
@@ -55,9 +53,18 @@ TEST(SelectVariants, FindsAVariantByName) {
 TEST(SelectVariants, ListsWhatThereIs) {
   const auto none = SelectVariants(kFull, {.backend = "htp", .soc = "SM9999"});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, Code::kUnsupported);
+  EXPECT_EQ(none.error().code, Code::kUsage);
   EXPECT_THAT(none.error().want, HasSubstr("SM8550-emulator, SM8650"));
   EXPECT_EQ(SelectVariants(kFull, {.backend = "gpu"}).error().got, "backend 'gpu'");
+}
+
+TEST(SelectVariants, UnknownNamesAreUsageAndWhatAPackageCouldHaveIsUnsupported) {
+  const Plan cpu = PlanOf({{"cpu", ""}});
+  EXPECT_EQ(SelectVariants(cpu, {.backend = "nope"}).error().code, Code::kUsage);
+  EXPECT_EQ(SelectVariants(cpu, {.soc = "NOPE"}).error().code, Code::kUsage);
+  EXPECT_EQ(SelectVariants(cpu, {.backend = "cpu", .soc = "SM8650"}).error().code, Code::kUsage);
+  EXPECT_EQ(SelectVariants(kFull, {.soc = "SM8750"}).error().code, Code::kUsage);
+  EXPECT_EQ(SelectVariants(cpu, {.backend = "htp"}).error().code, Code::kUnsupported);
 }
 
 }  // namespace
