@@ -32,7 +32,8 @@ struct ConvertOptions {
   std::string scheme;             // f16, w8a16, w4a16, w4-exact; empty: what suits the checkpoint
   int kv_bits = 16;               // of cached keys and values: 8 or 16
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
-  std::vector<int> contexts = {512};  // positions of the cache, one graph for each
+  // Positions of the cache, one graph for each; none: 512, or the model's own maximum if less.
+  std::vector<int> contexts;
   int prefill_rows = 128;             // tokens of a prompt that are processed at once
   std::filesystem::path calibration;  // a text file; empty: the built-in text
   int calibration_tokens = 1024;

@@ -7,7 +7,8 @@
 
 namespace hexlane {
 
-// From now on SIGINT and SIGTERM set the flag; a second one ends the process.
+// From now on SIGINT, SIGTERM and, unless ignored, SIGHUP set the flag; a second one ends the
+// process.
 void CatchInterrupts();
 bool Interrupted();             // since CatchInterrupts
 Result<void> CheckInterrupt();  // kCancelled once interrupted

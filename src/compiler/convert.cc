@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "backends/qnn/driver/library.h"
 #include "base/memory.h"
 #include "compiler/fingerprint.h"
 #include "compiler/quantise.h"
@@ -13,12 +14,14 @@
 #include "hexlane/interrupt.h"
 #include "quant/calibrate.h"
 #include "quant/calibration_text.h"
+#include "runtime/chat/chat_template.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr int64_t kDefaultContext = 512;
 constexpr int kCalibrationWindow = 256;  // tokens
 // Tokens that a fine-tune added without giving them embeddings; more of them are another model's.
 constexpr int kMaxSurplusTokens = 64;
@@ -35,16 +38,21 @@ std::string KeyOf(const Json& fingerprint) {
   return Sha256(std::as_bytes(std::span(text))).substr(0, 16);
 }
 
+Result<void> CheckRows(const ConvertOptions& options) {
+  const int least = *std::ranges::min_element(options.contexts);
+  if (options.prefill_rows >= 1 && least > options.prefill_rows) return {};
+  return Usage("a context of {} cannot hold {} prefill rows", least, options.prefill_rows)
+      .Want("1 ≤ prefill rows < context")
+      .Remedy("Give fewer --prefill-rows or a longer --context");
+}
+
 Result<void> CheckOptions(const ConvertOptions& options) {
   if (options.output.empty()) return Usage("no output folder").Remedy("Give one with -o");
-  if (options.contexts.empty()) return Usage("no context length").Want("e.g. --context 512");
-  const int least = *std::ranges::min_element(options.contexts);
-  if (options.prefill_rows < 1 || least <= options.prefill_rows) {
-    return Usage("a context of {} cannot hold {} prefill rows", least, options.prefill_rows)
-        .Want("1 ≤ prefill rows < context");
-  }
+  if (!options.contexts.empty()) TRY(CheckRows(options));
   if (options.calibration_tokens < 1)
     return Usage("{} calibration tokens", options.calibration_tokens).Want("at least 1");
+  if (options.emulator && options.socs.empty())
+    return Usage("--emulator without an SoC to emulate").Remedy("Add --soc, e.g. --soc SM8650");
   return {};
 }
 
@@ -69,9 +77,10 @@ class Converter {
     targets_ = TRY(FindTargets(options_.socs));
     decoder_ = TRY(OpenCheckpoint(options_.model));
     TRY(ChooseScheme());
-    TRY(CheckContext());
+    TRY(SettleContexts());
     fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
     if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
+    if (!targets_.empty()) TRY(qnn::FindLibrary(options_.vendor_library));
     TRY(ReadTokenizer());
     TRY(Convert());
     report_.seconds =
@@ -85,17 +94,28 @@ class Converter {
     quant_.scheme = options_.scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint())
                                             : TRY(FindQuantScheme(options_.scheme));
     quant_.kv_bits = options_.kv_bits;
+    TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
     report_.scheme = quant_.scheme->name;
     return {};
   }
 
-  Result<void> CheckContext() {
+  Result<void> SettleContexts() {
+    const int64_t most = decoder_->config().max_context;
+    if (options_.contexts.empty()) {
+      options_.contexts = {static_cast<int>(std::min(kDefaultContext, most))};
+      if (most < kDefaultContext)
+        report_.warnings.push_back(
+            fmt::format("the context is {}: the model was trained for no more", most));
+      return CheckRows(options_);
+    }
     const int longest = *std::ranges::max_element(options_.contexts);
-    if (longest <= decoder_->config().max_context) return {};
+    if (longest <= most) return {};
     return InvalidInput("a context of {} is longer than the model was trained for", longest)
-        .Want("at most {}", decoder_->config().max_context);
+        .At("{}", decoder_->checkpoint().where())
+        .Want("at most {}", most)
+        .Remedy("Convert with --context {} or less", most);
   }
 
   // A checkpoint without a tokenizer gives a package that takes token ids only.
@@ -109,11 +129,16 @@ class Converter {
     if (!files) {
       Error error = std::move(files).error();
       if (is_needed) error.what += fmt::format(", and {} calibrates on text", report_.scheme);
-      if (is_needed) error.remedy += ", or convert with --quant f16, which needs no calibration";
+      if (is_needed) {
+        if (!error.remedy.empty() && !error.remedy.ends_with('.')) error.remedy += '.';
+        if (!error.remedy.empty()) error.remedy += ' ';
+        error.remedy += "Or convert with --quant f16, which needs no calibration";
+      }
       return Failure(std::move(error));
     }
     tokenizer_files_ = *std::move(files);
     tokenizer_ = TRY(MakeTokenizer(tokenizer_files_, options_.model));
+    CheckTemplate();
     const int64_t surplus = tokenizer_->vocab_size() - decoder_->config().vocab;
     if (surplus <= 0) return {};
     if (surplus <= kMaxSurplusTokens) {
@@ -128,6 +153,15 @@ class Converter {
         .Remedy("Take the tokenizer and the weights from the same download");
   }
 
+  // A chat template that cannot be parsed makes a package that cannot chat, no worse.
+  void CheckTemplate() {
+    const std::string& config = tokenizer_files_.tokenizer_config_json;
+    if (config.empty()) return;
+    const auto chat = ChatTemplate::FromTokenizerConfig(OrderedJson::parse(config, nullptr, false));
+    if (chat || chat.error().code == Code::kNotFound) return;
+    report_.warnings.push_back("the chat template is not usable: " + chat.error().ToString());
+  }
+
   Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
     if (!quant_.scheme->needs_calibration()) return std::vector<std::vector<int32_t>>();
     std::string text(DefaultCalibrationText());
@@ -140,7 +174,9 @@ class Converter {
   }
 
   Result<void> Convert() {
-    PackageWriter writer = TRY(PackageWriter::Create(options_.output, KeyOf(fingerprint_)));
+    const std::string key = KeyOf(fingerprint_);
+    PackageWriter writer =
+        TRY(PackageWriter::Create(options_.output, {.inputs = {options_.model}, .key = key}));
     const Journal journal(writer.directory());
     Result<void> done = Build(writer, journal);
     // The vendor library failed on one part: the others are good, and more memory or a newer
@@ -330,7 +366,7 @@ class Converter {
     return std::move(report_);
   }
 
-  const ConvertOptions& options_;
+  ConvertOptions options_;
   ThreadPool pool_;
   std::vector<const Target*> targets_;
   std::shared_ptr<const Decoder> decoder_;

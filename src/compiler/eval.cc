@@ -69,12 +69,21 @@ class Evaluator {
     if (options_.stage == Stage::kQuant)
       return Interpret(UnitsOf(TRY(OpenPackage(options_.source.path))));
     const bool htp = options_.stage == Stage::kHtp;
+    if (!htp) TRY(CheckWindow());
     const auto path =
         htp ? TRY(runner_.VerificationPackage(nullptr, options_.window)) : options_.source.path;
     return RunEngine(path, htp ? "htp" : "cpu");
   }
 
  private:
+  Result<void> CheckWindow() const {
+    if (options_.window <= runner_.context()) return {};
+    return InvalidInput("a window of {} tokens does not fit the package's context", options_.window)
+        .At("{}", options_.source.path.string())
+        .Want("at most {}", runner_.context())
+        .Remedy("Use --window {}, or convert the model with a larger --context", runner_.context());
+  }
+
   void Report(double fraction, std::string_view what) const {
     if (options_.source.progress) options_.source.progress(fraction, what);
   }
@@ -129,6 +138,11 @@ Result<EvalReport> Evaluate(const EvalOptions& options) {
   const auto runner = TRY(StageRunner::Open(options.source));
   const Windows windows = TRY(ReadWindows(options));
   const Score score = TRY(Evaluator(options, *runner, windows).Run());
+  if (!std::isfinite(score.perplexity())) {
+    return InvalidInput("the model's logits are not finite numbers")
+        .At("{}, stage {}", options.source.path.string(), StageName(options.stage))
+        .Remedy("hexlane verify says which layer goes wrong");
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   return EvalReport{.perplexity = score.perplexity(),
                     .tokens = score.count(),

@@ -6,18 +6,38 @@
 namespace hexlane {
 namespace fs = std::filesystem;
 
+namespace {
+
+// Path, size and modification time of a file, links followed.
+Result<Json> RecordOf(const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  const auto time = fs::last_write_time(real, error);
+  const auto size = fs::file_size(real, error);
+  if (error) return Io("cannot read '{}': {}", file.string(), error.message());
+  return Json{
+      {"path", real.string()}, {"bytes", size}, {"modified", time.time_since_epoch().count()}};
+}
+
+}  // namespace
+
+Result<void> CheckUnchanged(const Json& fingerprint) {
+  if (!fingerprint.is_object() || !fingerprint.contains("inputs")) return {};
+  for (const Json& input : *TRY(JsonArray(fingerprint, "inputs", "manifest.json: conversion"))) {
+    const std::string path = TRY(JsonField<std::string>(input, "path", "manifest.json: inputs"));
+    const Result<Json> now = RecordOf(path);
+    if (!now || *now == input) continue;
+    return InvalidInput("the checkpoint was changed since the package was made")
+        .At("{}", path)
+        .Remedy("Convert again, or name the checkpoint to compare with by --checkpoint");
+  }
+  return {};
+}
+
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint) {
   Json inputs = Json::array();
-  for (const fs::path& file : checkpoint.files()) {
-    std::error_code error;
-    const fs::path real = fs::canonical(file, error);
-    const auto time = fs::last_write_time(real, error);
-    const auto size = fs::file_size(real, error);
-    if (error) return Io("cannot read '{}': {}", file.string(), error.message());
-    inputs.push_back(
-        {{"path", real.string()}, {"bytes", size}, {"modified", time.time_since_epoch().count()}});
-  }
+  for (const fs::path& file : checkpoint.files()) inputs.push_back(TRY(RecordOf(file)));
   Json json = {{"version", HEXLANE_VERSION},   {"inputs", inputs},
                {"scheme", quant.scheme->name}, {"kv_bits", quant.kv_bits},
                {"socs", options.socs},         {"contexts", options.contexts},

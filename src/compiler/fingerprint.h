@@ -15,6 +15,10 @@ namespace hexlane {
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint);
 
+// Whether the input files that a package's fingerprint speaks of are still those it was made from:
+// kInvalidInput names the first that is there but was changed. One that is gone is not looked at.
+Result<void> CheckUnchanged(const Json& fingerprint);
+
 // Whether `directory` is an undamaged package with this fingerprint.
 bool IsUpToDate(const std::filesystem::path& directory, const Json& fingerprint);
 

@@ -78,6 +78,18 @@ std::string_view Head(const MappedFile& file, size_t n) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Context binaries have no magic of their own: any .bin that does not begin like something else.
+Result<void> CheckBinary(const fs::path& path, const MappedFile& file) {
+  const std::string_view head = Head(file, 9);
+  const bool other = head.empty() || head.starts_with("PK") || head[0] == '{' || head[0] == '[' ||
+                     (head.size() == 9 && head[8] == '{');  // zip (PyTorch), JSON, safetensors
+  if (path.extension() == ".bin" && !other) return {};
+  return Unsupported("'{}' is not a kind of file that Hexlane knows", path.string())
+      .Want(
+          "a package, a Hugging Face folder, a .gguf or .safetensors file, or a QNN context binary "
+          "(.bin)");
+}
+
 }  // namespace
 
 Result<std::string> Inspect(const fs::path& path, const std::string& vendor_library) {
@@ -90,6 +102,7 @@ Result<std::string> Inspect(const fs::path& path, const std::string& vendor_libr
   } else {
     const auto file = TRY(MappedFile::Open(path));
     const bool gguf = Head(*file, 4) == "GGUF";
+    if (!gguf) TRY(CheckBinary(path, *file));
     json = gguf ? TRY(InspectFile(path)) : TRY(InspectBinary(path, vendor_library));
   }
   return json.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -65,8 +65,11 @@ UnitSource UnitsOf(std::shared_ptr<const Decoder> decoder) {
 }
 
 Result<TokenizerFiles> ReadTokenizerFiles(const fs::path& path) {
-  const auto optional_text = [](const fs::path& file) {
-    return fs::exists(file) ? ReadTextFile(file) : Result<std::string>("");
+  const auto optional_text = [](const fs::path& file) -> Result<std::string> {
+    if (!fs::exists(file)) return "";
+    std::string text = TRY(ReadTextFile(file));
+    if (text.empty()) return Corrupt("'{}' is empty", file.string()).Remedy("Download it again");
+    return text;
   };
   const bool is_package = IsPackage(path);
   if (is_package && !fs::exists(path / "tokenizer.json")) {

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "compiler/fingerprint.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
+#include "runtime/steps.h"
+#include "runtime/variants.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -28,7 +31,37 @@ Result<std::unique_ptr<StageRunner>> StageRunner::Open(const ModelSource& source
   else
     runner->decoder_ = TRY(OpenCheckpoint(source.path));
   runner->run_count_ = runner->unit_count();
+  TRY(runner->CheckSoc());
   return runner;
+}
+
+Result<void> StageRunner::CheckSoc() const {
+  if (source_.soc.empty()) return {};
+  if (!package_) return FindTarget(source_.soc).map([](const Target*) {});
+  return CheckSocOf(package_->plan(), source_.soc);
+}
+
+int StageRunner::context() const {
+  if (!package_) return static_cast<int>(decoder_->config().max_context);
+  int context = 0;
+  for (const Variant& variant : package_->plan().variants)
+    context = std::max(context, Capacity(variant.stages));
+  return context;
+}
+
+Result<void> StageRunner::CheckFits(std::span<const int32_t> ids) const {
+  for (const int32_t id : ids)
+    if (id < 0 || id >= vocab())
+      return InvalidInput("token id {} is not in the vocabulary", id).Want("0..{}", vocab() - 1);
+  const auto count = static_cast<int64_t>(ids.size());
+  if (count <= context()) return {};
+  return InvalidInput("the input does not fit the context: it is {} tokens too long",
+                      count - context())
+      .At("{}", source_.path.string())
+      .Want("at most {} tokens", context())
+      .Got("{}", count)
+      .Remedy("{}", package_ ? "Shorten it, or convert the model with a larger --context"
+                             : "Shorten it: the model was trained for no more");
 }
 
 int StageRunner::unit_count() const {
@@ -41,6 +74,7 @@ int StageRunner::vocab() const {
 
 Result<std::shared_ptr<const Decoder>> StageRunner::decoder() {
   if (decoder_) return decoder_;
+  if (source_.checkpoint.empty()) TRY(CheckUnchanged(package_->manifest().conversion));
   const fs::path path =
       source_.checkpoint.empty() ? fs::path(package_->manifest().source) : source_.checkpoint;
   Result<std::shared_ptr<const Decoder>> opened = OpenCheckpoint(path);

@@ -18,7 +18,7 @@ using UnitValues = std::vector<std::vector<float>>;
 // What the stages of one package run on; opened once and shared by verify, eval and dump.
 class StageRunner {
  public:
-  // kInvalidInput where the stages asked for need a package and the source is a checkpoint.
+  // kUsage where the source's SoC is not known or not one of the package's.
   static Result<std::unique_ptr<StageRunner>> Open(const ModelSource& source);
   ~StageRunner();
 
@@ -29,9 +29,15 @@ class StageRunner {
   int vocab() const;
   // The package; null when the source is a checkpoint.
   const Package* package() const { return package_.get(); }
-  // kInvalidInput without a checkpoint, saying how to name one.
+  // kInvalidInput without a checkpoint, or with one that was changed since the package was made,
+  // saying how to name one.
   Result<std::shared_ptr<const Decoder>> decoder();
   ThreadPool& pool() { return pool_; }
+
+  // Positions that a session of the package can hold; of a checkpoint, those it was trained for.
+  int context() const;
+  // kInvalidInput where ids are not in the vocabulary or too many for context().
+  Result<void> CheckFits(std::span<const int32_t> ids) const;
 
   Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids);
 
@@ -54,6 +60,7 @@ class StageRunner {
   UnitSource Units(Stage stage);
   VariantArgs EmulatorVariant(const UnitSource& units, const Variant& compiled, int positions);
   Result<const Variant*> CompiledVariant() const;
+  Result<void> CheckSoc() const;
   Result<void> MakeTemporary();
   Result<void> ProbeLayers(Probe& probe);
   Result<void> RunBetween(int first, int count, Probe& probe);

@@ -1,5 +1,9 @@
 #include "quant/schemes.h"
 
+#include <fmt/ranges.h>
+
+#include <set>
+
 #include "formats/checkpoint.h"
 #include "target/target.h"
 
@@ -44,6 +48,21 @@ const QuantScheme& DefaultQuantScheme(const Checkpoint& checkpoint) {
     four_bit += IsFourBitBlocks(tensor.type);
   }
   return Row(2 * four_bit > matrices ? "w4-exact" : "w8a16");
+}
+
+Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoint) {
+  if (!scheme.keeps_stored) return {};
+  std::set<std::string_view> types;
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (tensor.shape.rank() < 2) continue;
+    if (IsFourBitBlocks(tensor.type) || tensor.type == StorageType::kQ8_0) return {};
+    types.insert(Info(tensor.type).name);
+  }
+  return InvalidInput("{} keeps the checkpoint's own blocks, and this one has none", scheme.name)
+      .At("{}", checkpoint.where())
+      .Want("matrices stored as Q4_0, Q4_1 or Q8_0")
+      .Got("{}", fmt::join(types, ", "))
+      .Remedy("Convert with --quant w4a16 or --quant w8a16");
 }
 
 Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target) {

@@ -35,6 +35,10 @@ Result<const QuantScheme*> FindQuantScheme(std::string_view name);
 // w8a16.
 const QuantScheme& DefaultQuantScheme(const Checkpoint& checkpoint);
 
+// kInvalidInput where the scheme keeps stored blocks and no matrix of the checkpoint is stored in
+// such; says how they are stored.
+Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoint);
+
 struct QuantOptions {
   const QuantScheme* scheme = nullptr;
   int kv_bits = 16;  // of cached keys and values; 8 needs integer activations

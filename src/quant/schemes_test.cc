@@ -39,5 +39,17 @@ TEST(QuantSchemes, TheDefaultFollowsHowTheCheckpointIsStored) {
   EXPECT_EQ(DefaultFor("/checkpoints/llama-gqa"), "w8a16");
 }
 
+TEST(QuantSchemes, KeepingBlocksNeedsACheckpointThatHasThem) {
+  const std::string data = HEXLANE_TEST_DATA;
+  const auto floats = *Checkpoint::Open(data + "/checkpoints/llama-gqa");
+  const Result<void> refused = CheckStorage(**FindQuantScheme("w4-exact"), *floats);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidInput);
+  EXPECT_EQ(refused.error().got, "BF16");
+  EXPECT_TRUE(CheckStorage(**FindQuantScheme("w4a16"), *floats));
+  const auto blocks = *Checkpoint::Open(data + "/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf");
+  EXPECT_TRUE(CheckStorage(**FindQuantScheme("w4-exact"), *blocks));
+}
+
 }  // namespace
 }  // namespace hexlane
