@@ -39,9 +39,22 @@ Json Summary(const EngineInfo& info, const BenchSetup& setup,
           {"runs", all}};
 }
 
+Result<void> CheckFits(const BenchSetup& setup, int64_t capacity) {
+  const int64_t positions = int64_t{setup.prompt_tokens} + setup.decode_tokens;
+  if (positions <= capacity) return {};
+  return InvalidInput("{} prompt and {} decode tokens do not fit the context", setup.prompt_tokens,
+                      setup.decode_tokens)
+      .At("{}", setup.package)
+      .Want("at most {} together", capacity)
+      .Remedy(
+          "Give fewer --prompt-tokens or --decode-tokens, or convert the model with a larger "
+          "--context");
+}
+
 Result<bool> Bench(BenchSetup& setup, const Common& common) {
   const auto engine = TRY(OpenEngine(setup, common));
   const auto session = TRY(engine->NewSession());
+  TRY(CheckFits(setup, session->capacity()));
   std::vector<int32_t> ids(static_cast<size_t>(setup.prompt_tokens));
   for (size_t i = 0; i < ids.size(); ++i)  // any ids do: the work does not depend on them
     ids[i] = static_cast<int32_t>((7919 * i + 13) % static_cast<size_t>(engine->info().vocab));
@@ -75,16 +88,16 @@ Result<bool> Bench(BenchSetup& setup, const Common& common) {
 std::shared_ptr<Verb> AddBench(CLI::App& app) {
   auto verb = AddVerb(app, "bench", "load, first token, prefill and decode, apart");
   auto setup = std::make_shared<BenchSetup>();
-  AddGenerateOptions(*verb->app, *setup);
+  AddEngineOptions(*verb->app, *setup);
   verb->app->add_option("--prompt-tokens", setup->prompt_tokens, "")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   verb->app->add_option("--decode-tokens", setup->decode_tokens, "")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   verb->app->add_option("--repetitions", setup->repetitions, "")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   verb->action = [setup, common = verb->common] { return Bench(*setup, *common); };
   return verb;
 }

@@ -20,17 +20,31 @@ class Chat {
     if (terminal)
       Note("[{} on {}; an empty line or Ctrl-D ends]\n", engine_->info().scheme,
            engine_->info().variant);
-    std::string line;
-    while (true) {
-      if (terminal) Note("> ");
-      if (!std::getline(std::cin, line) || line.empty()) break;
-      TRY(Turn(line));
+    if (!common_.json) NoteFallback(engine_->info());
+    bool good = true;
+    for (std::string line; NextLine(line, terminal);) {
+      const Result<void> turn = Turn(line);
+      if (turn) continue;
+      if (turn.error().code != Code::kInvalidInput) return Failure(turn.error());
+      messages_.erase(messages_.size() -
+                      1);  // too long, or refused by the template: as if not said
+      PrintError(turn.error(), common_.json);
+      good = false;
     }
     TRY(CheckInterrupt());
-    return true;
+    return good;
   }
 
  private:
+  // False at the end. Empty lines end a conversation on a terminal and mean nothing elsewhere.
+  static bool NextLine(std::string& line, bool terminal) {
+    do {
+      if (terminal) Note("> ");
+      if (!std::getline(std::cin, line)) return false;
+    } while (line.empty() && !terminal);
+    return !line.empty();
+  }
+
   Result<void> Turn(const std::string& text) {
     messages_.push_back({{"role", "user"}, {"content", text}});
     const std::string prompt = TRY(engine_->RenderChat(Dump(messages_)));
@@ -44,10 +58,7 @@ class Chat {
         TRY(session_->Generate(std::span(ids).subspan(static_cast<size_t>(kept)), setup_.generate));
     messages_.push_back({{"role", "assistant"}, {"content", result.text}});
     if (common_.json) {
-      PrintJson({{"text", result.text},
-                 {"tokens", result.tokens},
-                 {"finish_reason", FinishReasonName(result.finish_reason)},
-                 {"stats", ToJson(result.stats)}});
+      PrintJson(ToJson(engine_->info(), result));
     } else {
       Show("\n");
       PrintStats(engine_->info(), result.stats);

@@ -16,7 +16,7 @@ void Print(const ConvertReport& report, const std::string& output) {
   for (const PackageFile& file : report.files)
     if (file.bytes >= 1 << 20)
       Show("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
-  for (const std::string& warning : report.warnings) Show("warning: {}\n", warning);
+  for (const std::string& warning : report.warnings) Show("warning: {}\n", Escaped(warning));
 }
 
 Json ToJson(const ConvertReport& report) {
@@ -42,18 +42,21 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
               "make a package from a checkpoint: quantise, compile for the NPU and the CPU");
   auto options = std::make_shared<ConvertOptions>();
   verb->app->add_option("MODEL", options->model, "Hugging Face folder or .gguf file")->required();
-  verb->app->add_option("-o,--output", options->output,
-                        "package folder (default: MODEL's name with .hexlane)");
+  auto* output = verb->app->add_option("-o,--output", options->output,
+                                       "package folder (default: MODEL's name with .hexlane)");
   verb->app->add_option("--quant", options->scheme,
                         "f16, w8a16, w4a16 or w4-exact (default: what suits the checkpoint)");
   verb->app
       ->add_option("--soc", options->socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
-      ->delimiter(',');
-  verb->app
-      ->add_option("--context", options->contexts,
-                   "positions of the cache; several: graphs for each, sharing the weights")
       ->delimiter(',')
-      ->capture_default_str();
+      ->allow_extra_args(false);
+  verb->app
+      ->add_option(
+          "--context", options->contexts,
+          "positions of the cache (default: 512, or the model's maximum if less); several: "
+          "graphs for each, sharing the weights")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   verb->app->add_option("--prefill-rows", options->prefill_rows, "prompt tokens processed at once")
       ->capture_default_str();
   verb->app->add_option("--kv", options->kv_bits, "bits of cached keys and values: 8 or 16")
@@ -70,11 +73,14 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
   verb->app->add_flag("--emulator", options->emulator,
                       "also binaries that the x86_64 emulator of the NPU can load");
   verb->app->add_flag("--force", options->force, "convert even when the package is up to date");
-  verb->action = [options, common = verb->common]() -> Result<bool> {
+  verb->action = [options, output, common = verb->common]() -> Result<bool> {
+    if (output->count() > 0 && options->output.empty())
+      return Usage("--output is empty")
+          .Want("a folder")
+          .Remedy("Name one, or leave the option out");
     if (options->output.empty()) {
-      const std::filesystem::path name =
-          options->model.has_filename() ? options->model : options->model.parent_path();
-      options->output = name.stem().string() + ".hexlane";
+      const std::filesystem::path name = std::filesystem::absolute(options->model / "");
+      options->output = name.lexically_normal().parent_path().stem().string() + ".hexlane";
     }
     options->threads = common->threads;
     options->vendor_library = common->qnn;

@@ -6,12 +6,14 @@ std::shared_ptr<Verb> AddDump(CLI::App& app) {
   auto verb = AddVerb(app, "dump", "write ids, every layer's output and all logits as .npy");
   auto options = std::make_shared<DumpOptions>();
   auto stage = std::make_shared<std::string>("quant");
-  AddSourceOptions(*verb->app, options->source);
-  auto* ids = verb->app->add_option("--ids", options->ids, "token ids, e.g. 1,2,3")->delimiter(',');
+  auto list = std::make_shared<std::string>();
+  AddSourceOptions(*verb->app, options->source, kPackageOrCheckpoint);
+  auto* ids = verb->app->add_option("--ids", *list, "token ids, e.g. 1,2,3");
   verb->app->add_option("-p,--prompt", options->text, "text")->excludes(ids);
   verb->app->add_option("--stage", *stage, "float, quant, htp or cpu")->capture_default_str();
   verb->app->add_option("-o,--output", options->output, "folder")->required();
-  verb->action = [options, stage, common = verb->common]() -> Result<bool> {
+  verb->action = [options, stage, list, ids, common = verb->common]() -> Result<bool> {
+    if (ids->count() > 0) options->ids = TRY(ParseIds("--ids", *list));
     Complete(options->source, *common);
     options->stage = TRY(StageFromName(*stage));
     const std::vector<std::string> files = TRY(Dump(*options));

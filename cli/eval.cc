@@ -7,12 +7,15 @@ std::shared_ptr<Verb> AddEval(CLI::App& app) {
       AddVerb(app, "eval", "perplexity of a text, counted as llama.cpp's perplexity tool does");
   auto options = std::make_shared<EvalOptions>();
   auto stage = std::make_shared<std::string>("cpu");
-  AddSourceOptions(*verb->app, options->source);
+  AddSourceOptions(*verb->app, options->source, kPackageOrCheckpoint);
   verb->app->add_option("--text", options->text, "text file")->required();
   verb->app->add_option("--stage", *stage, "float, quant, htp or cpu")->capture_default_str();
   verb->app->add_option("--window", options->window, "tokens; the second half is scored")
-      ->capture_default_str();
-  verb->app->add_option("--max-windows", options->max_windows, "0: all")->capture_default_str();
+      ->capture_default_str()
+      ->check(AtLeast(4));
+  verb->app->add_option("--max-windows", options->max_windows, "0: all")
+      ->capture_default_str()
+      ->check(AtLeast(0));
   verb->action = [options, stage, common = verb->common]() -> Result<bool> {
     Complete(options->source, *common);
     options->stage = TRY(StageFromName(*stage));

@@ -33,10 +33,13 @@ std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
   verb->app->add_option("--soc", options->soc, "SoC to export for (default: the package's first)");
   verb->app->add_flag("--emulator", options->emulator,
                       "binaries for the x86_64 emulator of the NPU instead of a phone");
-  verb->app->add_option("--context", options->context,
-                        "positions of the cache (default: the package's)");
-  verb->app->add_option("--prefill-rows", options->prefill_rows,
-                        "prompt tokens processed at once (default: the package's)");
+  verb->app
+      ->add_option("--context", options->context, "positions of the cache (default: the package's)")
+      ->check(AtLeast(0));
+  verb->app
+      ->add_option("--prefill-rows", options->prefill_rows,
+                   "prompt tokens processed at once (default: the package's)")
+      ->check(AtLeast(0));
   verb->action = [options, exporter, common = verb->common]() -> Result<bool> {
     options->vendor_library = common->qnn;
     options->progress = ProgressBar(*common);

@@ -2,19 +2,24 @@
 
 namespace hexlane::cli {
 
-void AddGenerateOptions(CLI::App& app, GenerateSetup& setup) {
+void AddEngineOptions(CLI::App& app, GenerateSetup& setup) {
   app.add_option("PACKAGE", setup.package, "package folder")->required();
   app.add_option("--backend", setup.engine.backend, "auto, cpu, htp or a variant's name")
       ->capture_default_str();
   app.add_option("--soc", setup.engine.soc, "only this SoC's variants");
   app.add_option("--context", setup.engine.context,
                  "positions to hold; 0: as many as the package has")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(AtLeast(0));
   app.add_flag("!--trust", setup.engine.check_files,
                "do not compare the files' checksums before loading");
+}
+
+void AddGenerateOptions(CLI::App& app, GenerateSetup& setup) {
+  AddEngineOptions(app, setup);
   app.add_option("-n,--max-tokens", setup.generate.max_tokens, "0: until the context is full")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(AtLeast(0));
   app.add_option("--temperature", setup.generate.temperature, "0: greedy")->capture_default_str();
   app.add_option("--top-k", setup.generate.top_k, "0: off")->capture_default_str();
   app.add_option("--top-p", setup.generate.top_p, "1: off")->capture_default_str();
@@ -22,8 +27,8 @@ void AddGenerateOptions(CLI::App& app, GenerateSetup& setup) {
   app.add_option("--repetition-penalty", setup.generate.repetition_penalty, "1: off")
       ->capture_default_str();
   app.add_option("--seed", setup.generate.seed, "of sampling")->capture_default_str();
-  app.add_option("--stop", setup.generate.stop,
-                 "end before this text (may be given several times)");
+  app.add_option("--stop", setup.generate.stop, "end before this text (may be given several times)")
+      ->allow_extra_args(false);
   app.add_flag("--ignore-eos", setup.generate.ignore_eos, "do not end at an end-of-sequence token");
   app.add_option("--system", setup.system, "system message of a chat");
 }
@@ -32,6 +37,24 @@ Result<std::shared_ptr<Engine>> OpenEngine(GenerateSetup& setup, const Common& c
   setup.engine.threads = common.threads;
   setup.engine.vendor_library = common.qnn;
   return Engine::Open(setup.package, setup.engine);
+}
+
+void NoteFallback(const EngineInfo& info) {
+  if (info.fallback_reason.empty()) return;
+  std::string emulator;
+  for (const std::string& variant : info.variants)
+    if (variant.ends_with("-emulator")) emulator = variant;
+  if (!emulator.empty()) emulator = "; for the NPU's emulator: --backend " + emulator;
+  Note("[on the CPU: {}]\n", Escaped(info.fallback_reason + emulator));
+}
+
+Json ToJson(const EngineInfo& info, const GenerateResult& result) {
+  return {{"text", result.text},
+          {"tokens", result.tokens},
+          {"finish_reason", FinishReasonName(result.finish_reason)},
+          {"variant", info.variant},
+          {"fallback_reason", info.fallback_reason},
+          {"stats", ToJson(result.stats)}};
 }
 
 Json ToJson(const GenerateStats& stats) {

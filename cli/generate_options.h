@@ -13,10 +13,15 @@ struct GenerateSetup {
   std::string system;  // system message of a chat
 };
 
-void AddGenerateOptions(CLI::App& app, GenerateSetup& setup);
+void AddEngineOptions(CLI::App& app, GenerateSetup& setup);    // what runs, and on what
+void AddGenerateOptions(CLI::App& app, GenerateSetup& setup);  // those, and how to generate
 Result<std::shared_ptr<Engine>> OpenEngine(GenerateSetup& setup, const Common& common);
 
+// Says on stderr why no NPU is used.
+void NoteFallback(const EngineInfo& info);
+
 Json ToJson(const GenerateStats& stats);
+Json ToJson(const EngineInfo& info, const GenerateResult& result);
 void PrintStats(const EngineInfo& info, const GenerateStats& stats);  // to stderr
 
 }  // namespace hexlane::cli

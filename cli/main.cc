@@ -26,19 +26,6 @@ int ExitCode(Code code) {
   return 4;
 }
 
-void PrintError(const Error& error, bool json) {
-  if (json) {
-    PrintJson({{"error",
-                {{"code", CodeName(error.code)},
-                 {"what", error.what},
-                 {"where", error.where},
-                 {"want", error.want},
-                 {"got", error.got},
-                 {"remedy", error.remedy}}}});
-  }
-  Note("hexlane: {}\n", error.ToString());
-}
-
 // What a verb returns; exceptions of the standard library (out of memory, a path that cannot be
 // read) become errors too.
 Result<bool> Act(const Verb& verb) {
@@ -52,6 +39,7 @@ Result<bool> Act(const Verb& verb) {
 }
 
 int RunVerb(const Verb& verb) {
+  LimitThreads(*verb.common);
   Result<bool> done = Act(verb);
   EndProgress();
   const Result<void> written = FinishOutput();
@@ -93,6 +81,7 @@ int Main(int argc, char** argv) {
       "Exit codes: 0 good, 1 a check failed, 2 usage, 3 bad input, 4 environment, 130 "
       "interrupted.");
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of Write, so that work is cleaned up
+  std::signal(SIGXFSZ, SIG_IGN);  // a file past the limit likewise
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -27,6 +27,36 @@ std::string Dump(const Json& json) {
 
 void PrintJson(const Json& json) { Write(Dump(json) + "\n"); }
 
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F in UTF-8
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+void PrintError(const Error& error, bool json) {
+  if (json) {
+    PrintJson({{"error",
+                {{"code", CodeName(error.code)},
+                 {"what", error.what},
+                 {"where", error.where},
+                 {"want", error.want},
+                 {"got", error.got},
+                 {"remedy", error.remedy}}}});
+  }
+  Note("hexlane: {}\n", Escaped(error.ToString()));
+}
+
 Result<void> FinishOutput() {
   if (write_error == 0) return {};
   return Io("cannot write to standard output: {}", std::strerror(write_error));

@@ -32,6 +32,11 @@ void Note(fmt::format_string<Args...> format, Args&&... args) {
 std::string Dump(const Json& json);
 void PrintJson(const Json& json);  // Dump and a newline, to stdout
 
+// Text from a file, for a terminal: control characters but newline and tab as \x1b or \u009b.
+std::string Escaped(std::string_view text);
+// On stderr, and with `json` also {"error"} on stdout.
+void PrintError(const Error& error, bool json);
+
 // kIo when something written did not arrive.
 Result<void> FinishOutput();
 

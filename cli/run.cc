@@ -22,8 +22,7 @@ Result<std::vector<int32_t>> PromptIds(const Engine& engine, const RunSetup& set
 
 Result<bool> Run(RunSetup& setup, const Common& common) {
   const auto engine = TRY(OpenEngine(setup, common));
-  if (!engine->info().fallback_reason.empty() && !common.json)
-    Note("[on the CPU: {}]\n", engine->info().fallback_reason);
+  if (!common.json) NoteFallback(engine->info());
   const auto start = std::chrono::steady_clock::now();
   const std::vector<int32_t> ids = TRY(PromptIds(*engine, setup));
   const std::chrono::duration<double> tokenize = std::chrono::steady_clock::now() - start;
@@ -34,12 +33,7 @@ Result<bool> Run(RunSetup& setup, const Common& common) {
   GenerateResult result = TRY(session->Generate(ids, setup.generate));
   result.stats.seconds.tokenize += tokenize.count();
   if (common.json) {
-    PrintJson({{"text", result.text},
-               {"tokens", result.tokens},
-               {"finish_reason", FinishReasonName(result.finish_reason)},
-               {"variant", engine->info().variant},
-               {"fallback_reason", engine->info().fallback_reason},
-               {"stats", ToJson(result.stats)}});
+    PrintJson(ToJson(engine->info(), result));
   } else {
     Show("\n");
     if (setup.stats) PrintStats(engine->info(), result.stats);

@@ -6,9 +6,11 @@
 
 namespace hexlane::cli {
 
-inline void AddSourceOptions(CLI::App& app, ModelSource& source) {
-  app.add_option("MODEL", source.path, "package; for the float stage also a checkpoint")
-      ->required();
+inline constexpr const char* kPackageOrCheckpoint =
+    "package; for the float stage also a checkpoint";
+
+inline void AddSourceOptions(CLI::App& app, ModelSource& source, const std::string& what) {
+  app.add_option("MODEL", source.path, what)->required();
   app.add_option("--checkpoint", source.checkpoint,
                  "checkpoint of the float stage (default: the package's source)");
   app.add_option("--soc", source.soc, "SoC of the htp stage (default: the package's first)");

@@ -133,7 +133,7 @@ Result<bool> Tokenize(TokenizeSetup& setup, const Common& common) {
 std::shared_ptr<Verb> AddTokenize(CLI::App& app) {
   auto verb = AddVerb(app, "tokenize", "text to token ids and back");
   auto setup = std::make_shared<TokenizeSetup>();
-  verb->app->add_option("MODEL", setup->model, "package, checkpoint or tokenizer.json");
+  verb->app->add_option("MODEL", setup->model, "package, checkpoint or tokenizer.json; required");
   auto* text = verb->app->add_option("-p,--prompt", setup->text, "text (default: standard input)");
   verb->app->add_option("--decode", setup->decode, "ids to turn into text, e.g. 1,2,3");
   auto* chat =

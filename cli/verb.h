@@ -50,6 +50,16 @@ std::shared_ptr<Verb> AddInspect(CLI::App& app);
 std::shared_ptr<Verb> AddDoctor(CLI::App& app);
 std::shared_ptr<Verb> AddBench(CLI::App& app);
 
+// Checks of an option's number; NaN fails. The message names the limits.
+CLI::Validator AtLeast(double least);
+CLI::Validator Between(double least, double most);
+
+// "1,2,3"; kUsage names the option.
+Result<std::vector<int32_t>> ParseIds(std::string_view option, std::string_view text);
+
+// No more threads than processors: says so when that changes `common.threads`.
+void LimitThreads(Common& common);
+
 // A progress bar on stderr; empty when stderr is no terminal or --json is given.
 ProgressCallback ProgressBar(const Common& common);
 // Ends the bar's line.

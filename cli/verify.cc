@@ -80,22 +80,27 @@ std::shared_ptr<Verb> AddVerify(CLI::App& app) {
       app, "verify",
       "compare float, quantised, NPU graph (emulator), its binary, and CPU, layer by layer");
   auto options = std::make_shared<VerifyOptions>();
-  AddSourceOptions(*verb->app, options->source);
+  AddSourceOptions(*verb->app, options->source, "package");
   verb->app->add_option("-p,--prompt", options->text, "text to run (default: built in)");
-  verb->app->add_option("--max-tokens", options->max_tokens, "of the text")->capture_default_str();
+  verb->app->add_option("--max-tokens", options->max_tokens, "of the text")
+      ->capture_default_str()
+      ->check(AtLeast(2));
   verb->app
       ->add_option("--layers", options->layers,
                    "only the first so many decoder layers (default: all, and the head)")
-      ->check(CLI::PositiveNumber);
+      ->check(AtLeast(1));
   verb->app->add_option("--max-loss", options->max_loss, "least cosine of quantised to float")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(Between(-1, 1));
   verb->app
       ->add_option("--min-faithful", options->min_faithful,
                    "least cosine of NPU and CPU to quantised")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(Between(-1, 1));
   verb->app
       ->add_option("--greedy", options->greedy_tokens, "also generate so many tokens and compare")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(AtLeast(0));
   verb->app->add_option("--question", options->greedy_prompt,
                         "what --greedy asks (default: built in)");
   verb->action = [options, common = verb->common]() -> Result<bool> {

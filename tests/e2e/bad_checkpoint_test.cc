@@ -1,6 +1,7 @@
 // Damaged, hostile and unsuitable checkpoints: exit code 3, a message that names the file and the
 // field, nothing left behind.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstring>
 
@@ -100,7 +101,7 @@ TEST_F(BadCheckpoint, ValuesThatAreNoNumbersAreNamedByEveryScheme) {
       const size_t begin = json["model.layers.1.mlp.up_proj.weight"]["data_offsets"][0];
       std::memcpy(&data[begin + 20], &bits, sizeof bits);
     });
-    for (const char* scheme : {"f16", "w8a16", "w4a16", "w4-exact"})
+    for (const char* scheme : {"f16", "w8a16", "w4a16"})
       ExpectBad({model_, "layers.1", "up_proj", "finite"}, scheme);
   }
 }
@@ -120,7 +121,82 @@ TEST_F(BadCheckpoint, ConfigsThatCannotBe) {
   ExpectBadConfig("rope_theta", 0, {"theta", "config.json"});
   ExpectBadConfig("rope_scaling", {{"type", "foo"}}, {"'foo'", "config.json", "linear"});
   ExpectBadConfig("hidden_act", "gelu", {"gelu", "config.json"});
-  ExpectBadConfig("max_position_embeddings", 32, {"context of 64", "at most 32"});
+  ExpectBadConfig("max_position_embeddings", 32,
+                  {"context of 64", "at most 32", model_, "--context 32"});
+  ExpectBadConfig("partial_rotary_factor", 0.5, {"partial_rotary_factor", "config.json"});
+  ExpectBadConfig("rope_scaling", "linear", {"rope scaling", "config.json", "object"});
+  ExpectBadConfig("num_hidden_layers", 1, {"model.layers.1.", "layers 0 to 0", model_});
+}
+
+TEST_F(BadCheckpoint, BiasesThatTheConfigDoesNotSpeakOfAreNamed) {
+  EditSafetensors(Weights(), [&](Json& json, std::string& data) {
+    json["model.layers.0.self_attn.q_proj.bias"] = {
+        {"dtype", "BF16"}, {"shape", {128}}, {"data_offsets", {data.size(), data.size() + 256}}};
+    data += std::string(256, '\0');
+  });
+  ExpectBad({"model.layers.0.self_attn.q_proj.bias", "attention_bias", "config.json"});
+}
+
+TEST_F(BadCheckpoint, KeepingBlocksNeedsACheckpointThatHasThem) {
+  ExpectBad({model_, "BF16", "Q4_0", "--quant w4a16"}, "w4-exact");
+}
+
+TEST_F(BadCheckpoint, TheDefaultContextIsNotLongerThanTheModels) {
+  EditJson(fs::path(model_) / "config.json",
+           [](Json& json) { json["max_position_embeddings"] = 32; });
+  const CliResult result = RunCli(
+      {"convert", model_, "-o", Path("out"), "--quant", "f16", "--prefill-rows", "16", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.json()["warnings"].dump(), HasSubstr("context is 32"));
+}
+
+TEST_F(BadCheckpoint, TemplatesThatCannotBeParsedAreWarnedOf) {
+  WriteFile(fs::path(model_) / "tokenizer_config.json", R"({"chat_template": "{% if %}"})");
+  const CliResult result = Convert(model_);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("warning: the chat template"));
+}
+
+TEST_F(BadCheckpoint, TokenizerFilesThatAreNoFiles) {
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"}) {
+    const fs::path path = fs::path(model_) / file;
+    const std::string good = ReadFile(path);
+    fs::remove(path);
+    fs::create_directory(path);
+    ExpectBad({model_, file, "Put the file itself there"});
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    ExpectBad({model_, file, "Put the file itself there"});
+    fs::remove(path);
+    if (!good.empty()) WriteFile(path, good);
+  }
+  WriteFile(fs::path(model_) / "tokenizer_config.json", "");
+  ExpectBad({"tokenizer_config.json", "empty"});
+}
+
+TEST_F(BadCheckpoint, AMissingLibraryIsSaidBeforeTheWeightsAreRead) {
+  const uint16_t nan = 0x7fc0;
+  EditSafetensors(Weights(), [&](Json& json, std::string& data) {
+    const size_t begin = json["model.layers.1.mlp.up_proj.weight"]["data_offsets"][0];
+    std::memcpy(&data[begin], &nan, sizeof nan);
+  });
+  ExpectRefused(RunCli({"convert", model_, "-o", Path("out"), "--context", "64", "--prefill-rows",
+                        "16", "--soc", "SM8650", "--qnn", "/nonexistent"}),
+                4, {"/nonexistent"});
+}
+
+TEST_F(BadCheckpoint, ControlCharactersDoNotReachTheTerminal) {
+  EditJson(fs::path(model_) / "config.json",
+           [](Json& json) { json["architectures"] = {"\x1b[31mRed\xc2\x9b"}; });
+  const CliResult result = Convert(model_);
+  ExpectRefused(result, 3, {"\\x1b[31mRed\\u009b"});
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos);
+}
+
+TEST_F(BadCheckpoint, AMissingTokenizerHasOneRemedyAfterTheOther) {
+  fs::remove(fs::path(model_) / "tokenizer.json");
+  const CliResult result = Convert(model_, "w8a16");
+  ExpectRefused(result, 3, {". Or convert with --quant f16"});
 }
 
 TEST_F(BadCheckpoint, JsonFilesThatAreNone) {

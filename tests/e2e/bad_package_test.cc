@@ -106,6 +106,78 @@ TEST_F(BadPackage, MalformedUnitsAreRefusedThoughSealed) {
   }
 }
 
+TEST_F(BadPackage, EncodingsThatCannotBeAreNamedByLine) {
+  for (const char* bad :
+       {"@i32(", "@i64(", "@u64(", "@f64(", "@bool(", "@bf16(", "@u16(-", "@u16(0"}) {
+    SCOPED_TRACE(bad);
+    const std::string package = With("units/1.hxir", [&](std::string text) {
+      const size_t at = text.find("@u16(");
+      const size_t comma = text.find(',', at);
+      const std::string tail = bad[5] == '0' ? text.substr(comma) : text.substr(at + 5);
+      return text.substr(0, at) + bad + tail;
+    });
+    Reseal(package);
+    ExpectRefused(RunCli({"dump", package, "--ids", "1", "--stage", "quant", "-o", Path("dump")}),
+                  3, {"units/1.hxir:", "encoding"});
+  }
+}
+
+TEST_F(BadPackage, LogitsThatAreNoNumbersAreRefused) {
+  const std::string package = TinyPackage("nan", "f16");
+  const Json index = ReadJsonFile(fs::path(package) / "weights.json");
+  for (const Json& weight : index["weights"]) {
+    if (weight["name"] != "final_norm.weight") continue;
+    std::string bytes = ReadFile(fs::path(package) / "weights.bin");
+    bytes.replace(weight["offset"], weight["bytes"], weight["bytes"].get<size_t>(), '\xff');
+    WriteFile(fs::path(package) / "weights.bin", bytes);
+  }
+  Reseal(package);
+  WriteFile(Path("text"), std::string(40, 'a'));
+  for (const char* stage : {"quant", "cpu"}) {
+    ExpectRefused(
+        RunCli({"eval", package, "--text", Path("text"), "--window", "16", "--stage", stage}), 3,
+        {"not finite", "nan"});
+    ExpectRefused(RunCli({"dump", package, "--ids", "1,2", "--stage", stage, "-o", Path("dump")}),
+                  3, {"not finite", "logits"});
+  }
+  EXPECT_FALSE(fs::exists(Path("dump")));
+}
+
+TEST_F(BadPackage, BenchesLongerThanTheContextAreRefused) {
+  for (const char* tokens : {"2147483647", "60"})
+    ExpectRefused(RunCli({"bench", good_, "--prompt-tokens", tokens, "--decode-tokens", "5"}), 3,
+                  {tokens, "at most 64", "--context"});
+  EXPECT_EQ(RunCli({"bench", good_, "--prompt-tokens", "59", "--decode-tokens", "5",
+                    "--repetitions", "1"})
+                .exit_code,
+            0);
+}
+
+TEST_F(BadPackage, NamesThatNothingHasAreUsage) {
+  WriteFile(Path("text"), std::string(40, 'a'));
+  ExpectRefused(RunCli({"run", good_, "-p", "x", "--backend", "nope"}), 2, {"nope", "cpu"});
+  ExpectRefused(RunCli({"run", good_, "-p", "x", "--soc", "NOPE"}), 2, {"NOPE", "cpu"});
+  ExpectRefused(RunCli({"eval", good_, "--text", Path("text"), "--soc", "NOPE"}), 2, {"NOPE"});
+  ExpectRefused(RunCli({"verify", good_, "--soc", "SM8650"}), 2, {"SM8650", "cpu"});
+}
+
+TEST_F(BadPackage, AFullContextIsTheReasonToEnd) {
+  const CliResult run =
+      RunCli({"run", good_, "-p", "a", "--context", "20", "-n", "0", "--ignore-eos", "--json"});
+  EXPECT_EQ(run.json()["finish_reason"], "context") << run.err;
+  ExpectRefused(RunCli({"run", good_, "-p", ""}), 3, {"prompt that is not empty"});
+}
+
+TEST_F(BadPackage, AChangedCheckpointIsNotComparedSilently) {
+  const std::string config = good_ + ".model/config.json";
+  WriteFile(config, ReadFile(config) + "\n");
+  ExpectRefused(RunCli({"verify", good_}), 3, {config, "was changed", "--checkpoint"});
+  EXPECT_EQ(RunCli({"dump", good_, "--checkpoint", good_ + ".model", "--ids", "1", "--stage",
+                    "float", "-o", Path("dump")})
+                .exit_code,
+            0);
+}
+
 TEST_F(BadPackage, PromptsLongerThanTheContextAreRefusedByHowMuch) {
   ExpectRefused(RunCli({"run", good_, "-p", std::string(100, 'x')}), 3,
                 {"36 tokens too long", "64", "--context"});
@@ -114,8 +186,9 @@ TEST_F(BadPackage, PromptsLongerThanTheContextAreRefusedByHowMuch) {
     for (int i = 1; i < 70; ++i) list += ",1";
     return list;
   }();
-  ExpectRefused(RunCli({"dump", good_, "--ids", ids, "--stage", "cpu", "-o", Path("dump")}), 3,
-                {"6 tokens too long"});
+  for (const char* stage : {"cpu", "quant", "float"})
+    ExpectRefused(RunCli({"dump", good_, "--ids", ids, "--stage", stage, "-o", Path("dump")}), 3,
+                  {"6 tokens too long"});
   ExpectRefused(RunCli({"dump", good_, "--ids", "999", "--stage", "cpu", "-o", Path("dump")}), 3,
                 {"999", "255"});
   EXPECT_FALSE(fs::exists(Path("dump")));
@@ -128,6 +201,9 @@ TEST_F(BadPackage, WhatThePackageDoesNotHaveIsListed) {
   ExpectRefused(RunCli({"eval", good_, "--text", Path("nowhere")}), 3, {"nowhere"});
   WriteFile(Path("short"), "a b c");
   ExpectRefused(RunCli({"eval", good_, "--text", Path("short")}), 3, {"short", "--window"});
+  WriteFile(Path("long"), std::string(200, 'a'));
+  ExpectRefused(RunCli({"eval", good_, "--text", Path("long"), "--window", "100"}), 3,
+                {"window of 100", "--window 64"});
 }
 
 }  // namespace

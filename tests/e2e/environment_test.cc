@@ -61,6 +61,59 @@ TEST_F(Environment, ADumpDoesNotReplaceAPackage) {
   EXPECT_EQ(RunCli({"inspect", Path("package")}).exit_code, 0);
 }
 
+TEST_F(Environment, AManifestDoesNotMakeAFolderOurs) {
+  fs::create_directory(Path("web"));
+  WriteFile(Path("web/manifest.json"), R"({"name": "my extension"})");
+  WriteFile(Path("web/photo.jpg"), "mine");
+  ExpectRefused(RunCli(TinyConvert(Path("web"))), 3, {"/web", "other files", "another output"});
+  ASSERT_EQ(RunCli(TinyConvert(Path("package"))).exit_code, 0);
+  WriteFile(Path("package/notes.txt"), "mine");
+  Arguments again = TinyConvert(Path("package"));
+  again.push_back("--force");
+  ExpectRefused(RunCli(again), 3, {"/package", "notes.txt"});
+  EXPECT_EQ(ReadFile(Path("web/photo.jpg")), "mine");
+  EXPECT_EQ(ReadFile(Path("package/notes.txt")), "mine");
+  fs::remove(Path("package/notes.txt"));
+  EXPECT_EQ(RunCli(again).exit_code, 0);
+}
+
+TEST_F(Environment, ADumpDoesNotReplaceOtherArrays) {
+  const Arguments dump = {"dump", TinyCheckpoint(), "--ids",   "1",
+                          "-o",   Path("dump"),     "--stage", "float"};
+  EXPECT_EQ(RunCli(dump).exit_code, 0);
+  EXPECT_EQ(RunCli(dump).exit_code, 0) << "an earlier dump is replaced";
+  WriteFile(Path("dump/experiment.npy"), "mine");
+  ExpectRefused(RunCli(dump), 3, {"/dump", "experiment.npy"});
+}
+
+TEST_F(Environment, OutputsThatARenameCannotReplaceAreRefusedBeforeTheWork) {
+  fs::create_directory_symlink("nowhere", Path("link"));
+  ExpectRefused(RunCli(TinyConvert("/proc")), 3, {"mount point", "/proc/out"});
+  ExpectRefused(RunCli(TinyConvert(Path("link"))), 3, {"/link", "remove the link"});
+  fs::create_directory(Path("empty"));
+  ExpectRefused(RunCli(TinyConvert("."), {.folder = Path("empty")}), 3, {"working directory"});
+  const std::string model = CopyTinyModel("model");
+  Arguments onto = TinyConvert(model);
+  onto[1] = model;
+  ExpectRefused(RunCli(onto), 3, {"is the input", "model"});
+  EXPECT_THAT(Listing(), ElementsAre("empty", "link", "model"));
+}
+
+TEST_F(Environment, ALimitOnFileSizesIsSaidSo) {
+  Arguments arguments = {"-c", "ulimit -f 8; exec \"$0\" \"$@\"", HEXLANE_BINARY};
+  for (const std::string& argument : TinyConvert(Path("out"))) arguments.push_back(argument);
+  ExpectRefused(RunCli(arguments, {.program = "/bin/sh"}), 4, {"ulimit -f"});
+  EXPECT_THAT(Listing(), IsEmpty());
+}
+
+TEST_F(Environment, FilesOfNoKnownKindNeedNoLibrary) {
+  for (const char* name : {"letter.txt", "data.bin"}) {
+    WriteFile(Path(name), "{\"dear\": 1}");
+    ExpectRefused(RunCli({"inspect", Path(name), "--qnn", "/nonexistent"}), 3,
+                  {name, "not a kind of file", ".gguf", "(.bin)"});
+  }
+}
+
 TEST_F(Environment, FoldersThatCannotBeWritten) {
   for (const char* output : {"/proc/hexlane", "/sys/hexlane"})
     ExpectRefused(RunCli(TinyConvert(output)), 4, {output, "cannot create folder"});

@@ -45,6 +45,63 @@ TEST(CommandUsage, RefusesWhatItDoesNotKnow) {
   ExpectRefused(RunCli({"run", model, "-p", "x", "-n", "-4"}), 2, {"-4"});
 }
 
+TEST(CommandUsage, NumbersOutOfRangeNameTheOptionAndTheLimits) {
+  const std::vector<std::pair<Arguments, std::vector<std::string>>> cases = {
+      {{"verify", "x", "--max-tokens", "-5"}, {"--max-tokens", "at least 2"}},
+      {{"verify", "x", "--greedy", "-1"}, {"--greedy", "at least 0"}},
+      {{"verify", "x", "--max-loss", "2"}, {"--max-loss", "-1 to 1"}},
+      {{"verify", "x", "--max-loss", "nan"}, {"--max-loss", "nan"}},
+      {{"verify", "x", "--min-faithful", "nan"}, {"--min-faithful", "nan"}},
+      {{"eval", "x", "--text", "y", "--max-windows", "-2"}, {"--max-windows", "at least 0"}},
+      {{"run", "x", "-p", "y", "-n", "-1"}, {"--max-tokens", "at least 0"}},
+      {{"run", "x", "-p", "y", "--context", "-5"}, {"--context", "at least 0"}},
+      {{"bench", "x", "--prompt-tokens", "0"}, {"--prompt-tokens", "at least 1"}},
+      {{"inspect", "x", "--threads", "2000"}, {"--threads", "0 to 1024"}},
+  };
+  for (const auto& [arguments, parts] : cases) {
+    const CliResult result = RunCli(arguments);
+    ExpectRefused(result, 2, parts);
+    EXPECT_LT(result.err.size(), 200u) << result.err;
+  }
+}
+
+TEST(CommandUsage, BenchHasNoOptionsThatItWouldIgnore) {
+  for (const char* option : {"-n", "--stop", "--system", "--temperature", "--seed"})
+    ExpectRefused(RunCli({"bench", "x", option, "1"}), 2, {option});
+}
+
+TEST(CommandUsage, ListsOfIdsMustBeWhole) {
+  for (const char* ids : {"", ",", "1,,2", "1,", "1;2", "-1", "99999999999", "1 2"}) {
+    ExpectRefused(RunCli({"dump", TinyCheckpoint(), "--ids", ids, "-o", "/tmp/x"}), 2,
+                  {"--ids", "1,2,3"});
+  }
+}
+
+TEST(CommandUsage, OptionsWithListsDoNotTakeTheModel) {
+  const std::string model = TinyCheckpoint();
+  ExpectRefused(RunCli({"convert", "--soc", "SM9999", model}), 2, {"SM9999", "SM8650"});
+  ExpectRefused(RunCli({"convert", "--context", "8,512", model}), 2, {"context of 8"});
+  ExpectRefused(RunCli({"run", "--stop", "x", "/nowhere", "-p", "y"}), 3, {"/nowhere"});
+  ExpectRefused(RunCli({"dump", "--ids", "1,2", "/nowhere", "-o", "/tmp/x"}), 3, {"/nowhere"});
+}
+
+TEST(CommandUsage, ContradictionsOfConvert) {
+  const std::string model = TinyCheckpoint();
+  ExpectRefused(RunCli({"convert", model, "-o", ""}), 2, {"--output"});
+  ExpectRefused(RunCli({"convert", model, "-o", "/tmp/x", "--emulator"}), 2, {"--soc"});
+}
+
+TEST(CommandUsage, VerifyDoesNotOfferCheckpoints) {
+  EXPECT_THAT(RunCli({"verify", "--help"}).out, testing::Not(HasSubstr("also a checkpoint")));
+  EXPECT_THAT(RunCli({"dump", "--help"}).out, HasSubstr("also a checkpoint"));
+}
+
+TEST(CommandUsage, MoreThreadsThanProcessorsAreNotUsed) {
+  const CliResult result = RunCli({"inspect", TinyCheckpoint(), "--threads", "1024"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("processors"));
+}
+
 TEST(CommandUsage, ErrorsAreJsonToo) {
   for (const Arguments& arguments :
        {Arguments{"convert", "--json"}, Arguments{"run", "/nowhere", "-p", "x", "--json"}}) {
