@@ -1,6 +1,7 @@
 #include "backends/qnn/driver/child.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -67,6 +68,15 @@ Error UnpackError(std::string_view bytes) {
     bytes.remove_prefix(std::min(end + 1, bytes.size()));
   }
   return error;
+}
+
+// The library's compiler writes some bytes that it never set into the binary, and tells by all bytes which weights two
+// graphs share: new memory that is always zero makes binaries the same every time, and smaller (docs/qnn.md).
+void ClearNewMemory() {
+#if defined(__GLIBC__)
+  constexpr int kNewBytesAreZero = 0xff;  // malloc fills with the complement: mallopt(3), M_PERTURB
+  mallopt(M_PERTURB, kNewBytesAreZero);
+#endif
 }
 
 // What outlives a crash of the child.
@@ -171,6 +181,7 @@ class ChildProcess {
     signal(SIGPIPE, SIG_IGN);
     const rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
+    ClearNewMemory();
     if (const int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0)
       dup2(null, STDOUT_FILENO);
     PlaceRecentLog(&shared_->log);
