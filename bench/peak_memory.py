@@ -9,6 +9,7 @@ anonymous and shared memory (Pss_Anon + Pss_Shmem), without mapped file pages th
 line to stderr; exits with the command's code.
 """
 import argparse
+import glob
 import json
 import subprocess
 import sys
@@ -18,12 +19,13 @@ import time
 def tree(pid):
     """The process and all below it."""
     pids = [pid]
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as children:
-            for child in children.read().split():
-                pids += tree(int(child))
-    except OSError:
-        pass  # ended meanwhile
+    for children in glob.glob(f"/proc/{pid}/task/*/children"):  # each thread lists its own
+        try:
+            with open(children) as listed:
+                for child in listed.read().split():
+                    pids += tree(int(child))
+        except OSError:
+            pass  # ended meanwhile
     return pids
 
 
