@@ -187,13 +187,7 @@ class Converter {
   }
 
   Result<void> Build(PackageWriter& writer, const Journal& journal) {
-    const QuantiseArgs args{.decoder = decoder_.get(),
-                            .options = quant_,
-                            .windows = TRY(CalibrationTokens()),
-                            .pool = &pool_,
-                            .journal = &journal,
-                            .progress = Scaled(0, kQuantiseShare)};
-    const QuantisedModel model = TRY(QuantiseModel(args, writer));
+    const QuantisedModel model = TRY(Quantise(writer, journal));
     report_.parameters = model.parameters;
     report_.bits_per_weight =
         model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
@@ -208,6 +202,21 @@ class Converter {
     TRY(AddTexts(writer, model, manifest));
     journal.Remove();
     return writer.Finish(manifest);
+  }
+
+  Result<QuantisedModel> Quantise(PackageWriter& writer, const Journal& journal) {
+    const QuantiseArgs args{.decoder = decoder_.get(),
+                            .options = quant_,
+                            .windows = TRY(CalibrationTokens()),
+                            .pool = &pool_,
+                            .journal = &journal,
+                            .progress = Scaled(0, kQuantiseShare)};
+    if (tokenizer_) TRY(writer.AddText("tokenizer.json", tokenizer_files_.tokenizer_json));
+    if (!tokenizer_files_.tokenizer_config_json.empty())
+      TRY(writer.AddText("tokenizer_config.json", tokenizer_files_.tokenizer_config_json));
+    tokenizer_.reset();  // the compilers' processes begin as copies of this one
+    tokenizer_files_ = {};
+    return QuantiseModel(args, writer);
   }
 
   // The part [from, to] of the whole, for a step that counts from 0 to 1.
@@ -323,9 +332,6 @@ class Converter {
 
   Result<void> AddTexts(PackageWriter& writer, const QuantisedModel& model,
                         const Manifest& manifest) {
-    if (tokenizer_) TRY(writer.AddText("tokenizer.json", tokenizer_files_.tokenizer_json));
-    if (!tokenizer_files_.tokenizer_config_json.empty())
-      TRY(writer.AddText("tokenizer_config.json", tokenizer_files_.tokenizer_config_json));
     TRY(writer.AddText("generation_config.json",
                        decoder_->checkpoint().generation_config().dump(1)));
     const Json report = {{"scheme", manifest.scheme},
@@ -372,7 +378,8 @@ class Converter {
   std::shared_ptr<const Decoder> decoder_;
   QuantOptions quant_;
   TokenizerFiles tokenizer_files_;
-  std::unique_ptr<const Tokenizer> tokenizer_;  // null where the checkpoint has none
+  std::unique_ptr<const Tokenizer>
+      tokenizer_;  // null where the checkpoint has none, and after its use
   Json fingerprint_;
   ConvertReport report_;
   size_t rss_with_child_ = 0;  // this process and its largest child at the same time
