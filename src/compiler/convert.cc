@@ -286,9 +286,10 @@ class Converter {
     return {};
   }
 
+  // What the parts' compilers may take.
   size_t MemoryForParts() const {
-    const size_t memory = options_.memory ? options_.memory : PhysicalMemoryBytes() / 2;
-    return memory > kOwnBytes ? memory - kOwnBytes : 1;
+    if (options_.memory == 0) return 0;
+    return options_.memory > kOwnBytes ? options_.memory - kOwnBytes : 1;
   }
 
   // Where the variant is cut, and what of it will run on the CPU instead.

@@ -12,6 +12,8 @@ namespace {
 // What the vendor's compiler takes before it has seen a weight.
 constexpr size_t kCompilerBytes = 200u << 20;
 
+constexpr size_t kDefaultBytes = 1u << 30;
+
 constexpr size_t kWholeShare = 1'000'000;
 
 bool IsLookup(const Graph& unit) {
@@ -55,7 +57,8 @@ class Partitioner {
   Result<Partition> Run() {
     emitter_ = TRY(NewEmitter(options_.backend));
     for (int i = 0; i < units_.count; ++i) TRY(Place(TRY(units_.load(i)), i));
-    memory_ = MemoryPerShard();
+    SetMemory();
+    for (int i = 0; i < units_.count; ++i) TRY(CheckFits(i));
     std::vector<UnitRun> whole = std::move(partition_.runs);
     partition_.runs.clear();
     for (const UnitRun& run : whole) Cut(run);
@@ -68,7 +71,7 @@ class Partitioner {
         !IsLookup(unit) && Accepts(*emitter_, unit, options_.target, partition_.refusals);
     const std::string_view chosen = there ? options_.backend : "cpu";
     costs_.push_back(there ? emitter_->Cost(unit, options_.stage_count) : UnitCost());
-    TRY(CheckFits(unit, costs_.back()));
+    names_.push_back(unit.name());
     if (!partition_.runs.empty() && partition_.runs.back().backend == chosen)
       ++partition_.runs.back().count;
     else
@@ -76,33 +79,31 @@ class Partitioner {
     return {};
   }
 
-  static size_t WithoutCompiler(size_t memory) {
-    return memory > kCompilerBytes ? memory - kCompilerBytes : 0;
+  // Of the units of one shard, which has the compiler to itself.
+  size_t memory() const {
+    return partition_.memory > kCompilerBytes ? partition_.memory - kCompilerBytes : 0;
   }
 
-  size_t most() const { return options_.memory == 0 ? SIZE_MAX : WithoutCompiler(options_.memory); }
-
-  // All of it for a model in one piece, or where units are large; otherwise what lets several
-  // compile at a time.
-  size_t MemoryPerShard() const {
-    size_t sum = 0, largest = 0;
-    for (const UnitCost& cost : costs_) {
-      sum += cost.memory_bytes;
-      largest = std::max(largest, cost.memory_bytes);
-    }
-    const size_t part = WithoutCompiler(options_.memory / static_cast<size_t>(options_.processors));
-    return sum <= most() || part < 2 * largest ? most() : part;
+  // Small shards are cheap: time and memory grow faster than the shard.
+  void SetMemory() {
+    partition_.memory = options_.memory;
+    if (options_.memory > 0) return;
+    size_t largest = 0;
+    for (const UnitCost& cost : costs_) largest = std::max(largest, cost.memory_bytes);
+    partition_.memory = std::max(kDefaultBytes, 2 * largest + kCompilerBytes);
   }
 
-  Result<void> CheckFits(const Graph& unit, const UnitCost& cost) const {
-    if (cost.memory_bytes > most()) {
-      return InvalidInput("{} alone needs more memory to compile than may be used", unit.name())
+  Result<void> CheckFits(int unit) const {
+    const UnitCost& cost = costs_[static_cast<size_t>(unit)];
+    const std::string& name = names_[static_cast<size_t>(unit)];
+    if (cost.memory_bytes > memory()) {
+      return InvalidInput("{} alone needs more memory to compile than may be used", name)
           .Want("about {} MiB", (cost.memory_bytes + kCompilerBytes) >> 20)
-          .Got("{} MiB", options_.memory >> 20)
+          .Got("{} MiB", partition_.memory >> 20)
           .Remedy("Give more with --memory");
     }
     if (cost.file_bytes <= Target::kMaxBinaryBytes) return {};
-    return InvalidInput("{} alone is too large for a context binary", unit.name())
+    return InvalidInput("{} alone is too large for a context binary", name)
         .Want("at most {} MB", Target::kMaxBinaryBytes / 1'000'000)
         .Got("{} MB", cost.file_bytes / 1'000'000)
         .Remedy("Choose a scheme with fewer bits");
@@ -112,7 +113,7 @@ class Partitioner {
   // within both limits.
   size_t ShareOf(const UnitCost& cost) const {
     const double memory_share =
-        static_cast<double>(cost.memory_bytes) / static_cast<double>(memory_);
+        static_cast<double>(cost.memory_bytes) / static_cast<double>(memory());
     const double file_share =
         static_cast<double>(cost.file_bytes) / static_cast<double>(Target::kMaxBinaryBytes);
     return static_cast<size_t>(std::ceil(kWholeShare * std::max(memory_share, file_share)));
@@ -137,8 +138,8 @@ class Partitioner {
   const UnitSource& units_;
   const PartitionOptions& options_;
   std::unique_ptr<Emitter> emitter_;
-  std::vector<UnitCost> costs_;  // by unit
-  size_t memory_ = SIZE_MAX;     // of a shard's units
+  std::vector<UnitCost> costs_;     // by unit
+  std::vector<std::string> names_;  // by unit
   Partition partition_;
 };
 

@@ -27,14 +27,14 @@ struct Refusal {
 struct Partition {
   std::vector<UnitRun> runs;      // consecutive, covering all units
   std::vector<Refusal> refusals;  // every node that `backend` cannot run, of all units at once
+  size_t memory = 0;              // bytes that compiling may take: as given, or the default
 };
 
 struct PartitionOptions {
   std::string_view backend;        // preferred for every unit
   const Target* target = nullptr;  // null for the CPU
   size_t stage_count = 1;          // compiled together
-  size_t memory = 0;               // bytes that compiling may take; 0: any
-  int processors = 1;  // shards compiled at a time, where each of them can then hold two units
+  size_t memory = 0;  // bytes that compiling may take; 0: 1 GiB, or what two units need
 };
 
 // Units go to `backend` where it takes each of their nodes, to the CPU otherwise. An embedding is a

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "base/memory.h"
 #include "compiler/fingerprint.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
@@ -163,7 +162,6 @@ VariantArgs StageRunner::EmulatorVariant(const UnitSource& units, const Variant&
                    .folder = "htp",
                    .share_weights = false,
                    .vendor_library = source_.vendor_library,
-                   .memory = PhysicalMemoryBytes() / 2,
                    .progress = source_.progress,
                    .all_logits = true};
   args.between = [this](int first, int count, Probe& probe) {

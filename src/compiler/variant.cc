@@ -115,8 +115,12 @@ class PartStep {
 // together.
 class PartQueue {
  public:
-  PartQueue(const VariantArgs& args, const std::vector<UnitRun>& runs)
-      : args_(args), runs_(runs), done_(runs.size()), results_(runs.size()) {}
+  PartQueue(const VariantArgs& args, const Partition& partition)
+      : args_(args),
+        runs_(partition.runs),
+        memory_(partition.memory),
+        done_(runs_.size()),
+        results_(runs_.size()) {}
 
   Result<std::vector<EmitResult>> Run() {
     std::vector<std::thread> workers;
@@ -138,12 +142,11 @@ class PartQueue {
 
   size_t WorkerCount() const {
     const size_t processors = static_cast<size_t>(DefaultThreads());
-    const size_t fit = args_.memory == 0 ? 1 : args_.memory / LargestMemory();
-    return std::clamp<size_t>(fit, 1, std::min(processors, runs_.size()));
+    return std::clamp<size_t>(memory_ / LargestMemory(), 1, std::min(processors, runs_.size()));
   }
 
   void Work() {
-    const size_t limit = args_.memory == 0 ? 0 : args_.memory / WorkerCount();
+    const size_t limit = memory_ / WorkerCount();
     while (true) {
       size_t index = 0;
       {
@@ -187,6 +190,7 @@ class PartQueue {
 
   const VariantArgs& args_;
   const std::vector<UnitRun>& runs_;
+  const size_t memory_;
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t next_ = 0;      // the first that nobody has taken
@@ -198,12 +202,11 @@ class PartQueue {
 };
 
 // One part after the other, each with what left the one before.
-Result<std::vector<EmitResult>> ProbeParts(const VariantArgs& args,
-                                           const std::vector<UnitRun>& runs) {
+Result<std::vector<EmitResult>> ProbeParts(const VariantArgs& args, const Partition& partition) {
   std::vector<EmitResult> results;
   bool entered = false;  // the probe's input belongs to the first part on the backend
-  for (const UnitRun& run : runs) {
-    results.push_back(TRY(PartStep(args, run, args.progress, args.memory).Run()));
+  for (const UnitRun& run : partition.runs) {
+    results.push_back(TRY(PartStep(args, run, args.progress, partition.memory).Run()));
     if (run.backend == args.backend)
       args.probe->input = args.probe->outputs[UnitOutputName(run.first + run.count - 1)];
     else if (entered)
@@ -219,8 +222,7 @@ Result<Partition> PartitionOf(const VariantArgs& args) {
   return PartitionUnits(args.units, {.backend = args.backend,
                                      .target = args.target,
                                      .stage_count = args.stages.size(),
-                                     .memory = args.memory,
-                                     .processors = DefaultThreads()});
+                                     .memory = args.memory});
 }
 
 Result<VariantResult> CompileVariant(const VariantArgs& args) {

@@ -25,7 +25,7 @@ struct VariantArgs {
   bool share_weights = true;
   std::string vendor_library;
   Partition partition;               // of PartitionOf; empty: made by CompileVariant
-  size_t memory = 0;                 // bytes that compiling may take in all; 0: any
+  size_t memory = 0;                 // as in PartitionOptions
   const Journal* journal = nullptr;  // finished parts, of this run or of a killed one; may be null
   Progress progress;
   // Verification: values to add as outputs, logits of all rows, and a run of the graph before it is
