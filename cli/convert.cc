@@ -67,8 +67,8 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
       ->capture_default_str();
   verb->app
       ->add_option("--memory", options->memory,
-                   "memory to convert in, e.g. 4GiB; shards are planned for it (default: half of "
-                   "this machine's)")
+                   "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "
+                   "or what two layers need)")
       ->transform(CLI::AsSizeValue(false));
   verb->app->add_flag("--emulator", options->emulator,
                       "also binaries that the x86_64 emulator of the NPU can load");

@@ -38,8 +38,8 @@ struct ConvertOptions {
   std::filesystem::path calibration;  // a text file; empty: the built-in text
   int calibration_tokens = 1024;
   // Bytes that the conversion may take, all its processes together (pages of mapped files, which
-  // the system can take back, do not count); shards are planned for it. 0: half of this machine's
-  // memory.
+  // the system can take back, do not count); shards are planned for it. 0: about 1 GiB,
+  // or what two layers need.
   size_t memory = 0;
   bool emulator = false;       // also binaries that the x86_64 emulator can load
   bool force = false;          // convert even when the package is up to date

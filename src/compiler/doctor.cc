@@ -33,8 +33,7 @@ Finding Processor() {
 }
 
 Finding Memory() {
-  const double gib = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  const double gib = static_cast<double>(PhysicalMemoryBytes()) / (1 << 30);
   Finding finding{.name = "memory", .ok = gib >= 2, .found = fmt::format("{:.1f} GiB", gib)};
   if (!finding.ok)
     finding.remedy = "Converting needs about 1.2 GiB for a 135M model: close other programs";

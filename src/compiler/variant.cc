@@ -146,7 +146,7 @@ class PartQueue {
   }
 
   void Work() {
-    const size_t limit = memory_ / WorkerCount();
+    const size_t limit = args_.memory / WorkerCount();  // none unless the user set one
     while (true) {
       size_t index = 0;
       {
@@ -206,7 +206,7 @@ Result<std::vector<EmitResult>> ProbeParts(const VariantArgs& args, const Partit
   std::vector<EmitResult> results;
   bool entered = false;  // the probe's input belongs to the first part on the backend
   for (const UnitRun& run : partition.runs) {
-    results.push_back(TRY(PartStep(args, run, args.progress, partition.memory).Run()));
+    results.push_back(TRY(PartStep(args, run, args.progress, args.memory).Run()));
     if (run.backend == args.backend)
       args.probe->input = args.probe->outputs[UnitOutputName(run.first + run.count - 1)];
     else if (entered)
@@ -235,7 +235,7 @@ Result<VariantResult> CompileVariant(const VariantArgs& args) {
                     .soc = args.target ? std::string(args.target->name) : "",
                     .stages = args.stages};
   std::vector<EmitResult> emitted =
-      TRY(args.probe ? ProbeParts(args, partition.runs) : PartQueue(args, partition.runs).Run());
+      TRY(args.probe ? ProbeParts(args, partition) : PartQueue(args, partition).Run());
   for (size_t i = 0; i < emitted.size(); ++i) {
     result.versions.merge(emitted[i].versions);
     result.child_peak_rss_bytes = std::max(result.child_peak_rss_bytes, emitted[i].peak_rss_bytes);
