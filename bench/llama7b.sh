@@ -24,5 +24,5 @@ if [ ! -e "$model" ] && [ "$model" = "$work/llama-7b" ]; then
   build/release/bin/synthetic_checkpoint "$model"
 fi
 options=("$@")
-[ $# -gt 0 ] || options=(--quant w4a16 --soc SM8650 --context 1024 --prefill-rows 128 --calibration-tokens 256)
+[ $# -gt 0 ] || options=(--quant w4a16 --soc SM8650 --context 1024 --prefill-rows 128 --calibration-tokens 256 --memory 4GiB)
 exec bench/llama7b.py --work "$work" ${mode[@]+"${mode[@]}"} "$model" -- "${options[@]}"
