@@ -89,7 +89,8 @@ Result<std::vector<std::string>> ListEarlier(const fs::path& folder) {
     return Corrupt("not an export of Hexlane").At("{}", path.string());
   std::vector<std::string> names = {std::string(kIndexFile)};
   names.insert(names.end(), std::begin(kTexts), std::end(kTexts));
-  for (const auto& [field, value] : index.flatten().items())
+  const Json flat = index.flatten();
+  for (const auto& [field, value] : flat.items())
     if (value.is_string()) names.push_back(value.get<std::string>());
   return names;
 }
