@@ -161,6 +161,19 @@ TEST_F(BadPackage, NamesThatNothingHasAreUsage) {
   ExpectRefused(RunCli({"verify", good_, "--soc", "SM8650"}), 2, {"SM8650", "cpu"});
 }
 
+TEST_F(BadPackage, OnTheCpuTheEmulatorIsOfferedWhereThePackageHasOne) {
+  EditJson(fs::path(good_) / "manifest.json", [](Json& manifest) {
+    Json& variants = manifest["plan"]["variants"];
+    Json emulator = variants[0];
+    emulator["name"] = "SM8650-emulator";
+    emulator["soc"] = "SM8650";
+    variants.push_back(emulator);
+  });
+  const CliResult run = Run(good_);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("--backend SM8650-emulator"));
+}
+
 TEST_F(BadPackage, AFullContextIsTheReasonToEnd) {
   const CliResult run =
       RunCli({"run", good_, "-p", "a", "--context", "20", "-n", "0", "--ignore-eos", "--json"});
