@@ -64,14 +64,25 @@ float BlockError(const std::array<float, kBlock>& block, float scale) {
   return errors[0];
 }
 
+// Error of the block's largest weight alone where it is cut off: never more than the block's.
+float CutOffError(float largest, float lowest, float scale) {
+  const float above = std::max(largest - 7 * scale, -8 * scale - lowest);
+  return above > 0 ? above * above * std::sqrt(above) : 0;
+}
+
+// The scale with the least error, the smallest of several. From the largest down, until cutting off
+// alone costs more.
 int BestBlockScale(std::span<const float> block, float channel_scale) {
   std::array<float, kBlock> padded{};  // zeros have no error
   std::ranges::copy(block, padded.begin());
-  int best = 1;
-  float least = BlockError(padded, channel_scale);
-  for (int s = 2; s <= kBlockScales; ++s) {
-    const float error = BlockError(padded, static_cast<float>(s) * channel_scale);
-    if (error < least) least = error, best = s;
+  const auto [lowest, largest] = std::ranges::minmax(block);
+  int best = kBlockScales;
+  float least = BlockError(padded, static_cast<float>(best) * channel_scale);
+  for (int s = kBlockScales - 1; s >= 1; --s) {
+    const float scale = static_cast<float>(s) * channel_scale;
+    if (CutOffError(largest, lowest, scale) > least) break;
+    const float error = BlockError(padded, scale);
+    if (error <= least) least = error, best = s;
   }
   return best;
 }

@@ -70,8 +70,9 @@ Error UnpackError(std::string_view bytes) {
   return error;
 }
 
-// The library's compiler writes some bytes that it never set into the binary, and tells by all bytes which weights two
-// graphs share: new memory that is always zero makes binaries the same every time, and smaller (docs/qnn.md).
+// The library's compiler writes some bytes that it never set into the binary, and tells by all
+// bytes which weights two graphs share: new memory that is always zero makes binaries the same
+// every time, and smaller (docs/qnn.md).
 void ClearNewMemory() {
 #if defined(__GLIBC__)
   constexpr int kNewBytesAreZero = 0xff;  // malloc fills with the complement: mallopt(3), M_PERTURB
