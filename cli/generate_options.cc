@@ -11,6 +11,9 @@ void AddEngineOptions(CLI::App& app, GenerateSetup& setup) {
                  "positions to hold; 0: as many as the package has")
       ->capture_default_str()
       ->check(AtLeast(0));
+  app.add_option("--memory", setup.engine.memory_limit,
+                 "refuse variants that need more, e.g. 2GiB (default: what is available)")
+      ->transform(CLI::AsSizeValue(false));
   app.add_flag("!--trust", setup.engine.check_files,
                "do not compare the files' checksums before loading");
 }

@@ -77,6 +77,7 @@ int Main(int argc, char** argv) {
       AddConvert(app), AddRun(app),      AddChat(app),    AddVerify(app), AddEval(app),
       AddDump(app),    AddTokenize(app), AddInspect(app), AddDoctor(app), AddBench(app)};
   for (const std::shared_ptr<Verb>& verb : AddExports(app)) verbs.push_back(verb);
+  for (const std::shared_ptr<Verb>& verb : AddPackageVerbs(app)) verbs.push_back(verb);
   app.footer(
       "Exit codes: 0 good, 1 a check failed, 2 usage, 3 bad input, 4 environment, 130 "
       "interrupted.");

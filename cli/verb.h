@@ -12,6 +12,7 @@
 #include "hexlane/compiler.h"
 #include "hexlane/engine.h"
 #include "hexlane/interrupt.h"
+#include "hexlane/memory_need.h"
 #include "output.h"
 
 namespace hexlane::cli {
@@ -40,6 +41,7 @@ std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std:
 std::shared_ptr<Verb> AddConvert(CLI::App& app);
 // One verb for each runtime that packages can be exported to: `export genie`, …
 std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app);
+std::vector<std::shared_ptr<Verb>> AddPackageVerbs(CLI::App& app);  // `package split`, …
 std::shared_ptr<Verb> AddRun(CLI::App& app);
 std::shared_ptr<Verb> AddChat(CLI::App& app);
 std::shared_ptr<Verb> AddVerify(CLI::App& app);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hexlane/memory_need.h"
 #include "hexlane/status.h"
 
 namespace hexlane {
@@ -68,6 +69,36 @@ struct ConvertReport {
 };
 
 Result<ConvertReport> Convert(const ConvertOptions& options);
+
+// ---- split
+// --------------------------------------------------------------------------------------------------------
+
+struct SplitOptions {
+  std::filesystem::path package;
+  std::filesystem::path output;   // a folder; replaced when it is an earlier split
+  std::vector<std::string> socs;  // of the package's NPU variants; none: all of them
+  ProgressCallback progress;
+};
+
+// The package for one SoC: the variants of its NPU and of the CPU.
+struct Delivery {
+  std::string soc;
+  std::string folder;  // below the output
+  size_t bytes = 0;    // of all files in it
+  std::string manifest_sha256;
+  int htp_arch = 0;                // 75: V75
+  std::vector<MemoryNeed> memory;  // of its variants and contexts
+};
+
+struct SplitReport {
+  std::vector<Delivery> deliveries;
+  std::string json;  // of <output>/delivery.json: docs/package.md
+};
+
+// One package for each SoC, for delivery, and delivery.json about all. Files are hard links to the
+// package's where the file system can. kInvalidInput where the package has no NPU variant; kUsage
+// lists its SoCs.
+Result<SplitReport> SplitPackage(const SplitOptions& options);
 
 // ---- export
 // -------------------------------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ struct EngineOptions {
   bool check_files = true;     // compare every file's SHA-256 with the manifest
   std::string vendor_library;  // path of libQnnHtp.so; empty: search
   int context = 0;             // positions a session holds; 0: as many as the variant has
+  // Bytes that a variant may need (memory_need.h), weights that are only mapped included; a variant
+  // that needs more is refused. 0: what the system has available, mapped weights left out.
+  size_t memory_limit = 0;
 };
 
 // Seconds.
@@ -81,7 +84,7 @@ class Engine {
  public:
   // kNotFound, kCorrupt: no package, or a damaged one. kUsage: no variant of that name or for that
   // SoC; kUnsupported: none for "htp" or "cpu" (both list those there are). kEnvironment, kVendor:
-  // the library or device.
+  // the library or device, or memory: the message has all figures.
   static Result<std::shared_ptr<Engine>> Open(const std::filesystem::path& package,
                                               const EngineOptions& options = {});
   ~Engine();

@@ -60,6 +60,7 @@ struct EmitResult {
   std::vector<std::string> files;               // relative to `directory`, as for Part::files
   std::string contract;                         // relative; may be empty
   std::map<std::string, std::string> versions;  // of the vendor library
+  std::optional<int64_t> spill_fill_bytes;      // as Part::spill_fill_bytes
   double seconds = 0;
   size_t peak_rss_bytes = 0;  // of the child process, where one was used
 };

@@ -48,6 +48,10 @@ size_t PhysicalMemoryBytes() {
   return machine;
 }
 
+size_t AvailableMemoryBytes() {
+  return std::min(StatusBytes("MemAvailable: %zu kB", "/proc/meminfo"), PhysicalMemoryBytes());
+}
+
 void ReleaseFreeMemory() {
 #if defined(__GLIBC__)
   malloc_trim(0);

@@ -17,6 +17,10 @@ size_t OwnMemoryBytes(int process);
 // Of the machine, or what this process's control group may use where that is less.
 size_t PhysicalMemoryBytes();
 
+// That new work can have without swapping, pages of files that can be dropped included:
+// MemAvailable of /proc/meminfo, or the control group's limit where that is less; 0 where unknown.
+size_t AvailableMemoryBytes();
+
 // Gives memory that the allocator has free back to the system, where it can.
 void ReleaseFreeMemory();
 

@@ -47,7 +47,8 @@ Part Describe(const UnitRun& run, int unit_count, EmitResult emitted) {
           .input = run.first == 0 ? "ids" : UnitOutputName(run.first - 1),
           .output = last ? "logits" : UnitOutputName(run.first + run.count - 1),
           .files = std::move(emitted.files),
-          .contract = std::move(emitted.contract)};
+          .contract = std::move(emitted.contract),
+          .spill_fill_bytes = emitted.spill_fill_bytes};
 }
 
 // Emits one part, or takes it up from the journal where its files are as they were.
@@ -84,11 +85,13 @@ class PartStep {
     Json hashes = Json::object();
     for (const std::string& file : FilesOf(result))
       hashes[file] = TRY(Sha256File(args_.directory / file));
-    return args_.journal->Record(step(), {{"files", result.files},
-                                          {"contract", result.contract},
-                                          {"versions", result.versions},
-                                          {"peak_rss_bytes", result.peak_rss_bytes},
-                                          {"sha256", hashes}});
+    return args_.journal->Record(step(),
+                                 {{"files", result.files},
+                                  {"contract", result.contract},
+                                  {"versions", result.versions},
+                                  {"peak_rss_bytes", result.peak_rss_bytes},
+                                  {"spill_fill_bytes", result.spill_fill_bytes.value_or(-1)},
+                                  {"sha256", hashes}});
   }
 
   std::optional<EmitResult> TakeUp() const {
@@ -103,6 +106,8 @@ class PartStep {
     record->at("contract").get_to(result.contract);
     record->at("versions").get_to(result.versions);
     record->at("peak_rss_bytes").get_to(result.peak_rss_bytes);
+    const auto spill_fill = record->value("spill_fill_bytes", int64_t{-1});  // not in older records
+    if (spill_fill >= 0) result.spill_fill_bytes = spill_fill;
     return result;
   }
 

@@ -117,6 +117,9 @@ class PackageWriter {
   void DropWeightPages() const;                                        // base/file.h, DropPages
   Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
   Result<std::string> ReadText(std::string_view file) const;
+  // The file at `source` under the name `file`: the same file by a second name (a hard link) where
+  // the file system can, else a copy. Weights that are added so are sealed.
+  Result<void> AddFile(std::string_view file, const std::filesystem::path& source);
   // Hashes every file below directory(), writes manifest.json and commits. kCorrupt, and nothing
   // committed, when the plan is not sound or names a file that is not there.
   Result<void> Finish(const Manifest& manifest);
@@ -124,6 +127,7 @@ class PackageWriter {
  private:
   explicit PackageWriter(StagedDirectory staged) : staged_(std::move(staged)) {}
   Result<void> OpenWriter();
+  Result<std::filesystem::path> PathFor(std::string_view file) const;
   StagedDirectory staged_;
   std::unique_ptr<FileWriter> writer_;  // weights.bin, from the first added weight until sealed
   std::vector<WeightEntry> entries_;

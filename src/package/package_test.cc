@@ -77,6 +77,23 @@ TEST_F(PackageTest, ComesBackAsWritten) {
   EXPECT_EQ(package.files().at("null/model.null"), 8u);
 }
 
+TEST_F(PackageTest, AddedFilesAreLinkedAndTheOriginalsAreNeverWritten) {
+  const std::string weights = ReadAll(path_ / "weights.bin");
+  const fs::path copy = dir_.path() / "copy.hxl";
+  auto writer = PackageWriter::Create(copy);
+  ASSERT_TRUE(writer);
+  for (const char* file : {"weights.bin", "weights.json", "null/model.null"})
+    ASSERT_TRUE(writer->AddFile(file, path_ / file)) << file;
+  EXPECT_EQ(writer->AddFile("x", path_ / "absent").error().code, Code::kIo);
+  EXPECT_FALSE(writer->AddFile("../x", path_ / "weights.bin"));
+  const auto done = writer->Finish(testing::TinyManifest());
+  ASSERT_TRUE(done) << done.error().ToString();
+  EXPECT_TRUE(fs::equivalent(path_ / "weights.bin", copy / "weights.bin"));
+  EXPECT_EQ(ReadAll(path_ / "weights.bin"), weights);
+  EXPECT_TRUE(Open());
+  EXPECT_EQ((*Package::Open(copy, {}))->Weight("b")->floats()[4], 104.0f);
+}
+
 TEST_F(PackageTest, LeavesOnlyThePackageBehind) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_.path()), {}), 1);
   EXPECT_FALSE(fs::exists(path_ / "manifest.json.tmp"));

@@ -15,6 +15,7 @@ constexpr IntRange kHidden{1, 1 << 20};
 constexpr IntRange kVocab{1, 1 << 24};
 constexpr IntRange kHeads{1, 1 << 14};
 constexpr IntRange kPositions{1, 1 << 24};
+constexpr IntRange kSpillFill{0, int64_t{1} << 40};
 constexpr size_t kMaxEosIds = 1024;
 constexpr size_t kMaxVariants = 256;
 constexpr size_t kMaxStages = 64;
@@ -31,10 +32,12 @@ Json ToJson(const ModelShape& model) {
 }
 
 Json ToJson(const Part& part) {
-  return {{"backend", part.backend},       {"first_unit", part.first_unit},
-          {"unit_count", part.unit_count}, {"input", part.input},
-          {"output", part.output},         {"files", part.files},
-          {"contract", part.contract}};
+  Json json = {{"backend", part.backend},       {"first_unit", part.first_unit},
+               {"unit_count", part.unit_count}, {"input", part.input},
+               {"output", part.output},         {"files", part.files},
+               {"contract", part.contract}};
+  if (part.spill_fill_bytes) json["spill_fill_bytes"] = *part.spill_fill_bytes;
+  return json;
 }
 
 Json ToJson(const Variant& variant) {
@@ -106,6 +109,8 @@ Result<Part> PartFromJson(const Json& json, int units, const std::string& where)
   part.files = TRY(FilesFromJson(json, where));
   part.contract = TRY(JsonFieldOr<std::string>(json, "contract", "", where));
   if (!part.contract.empty()) TRY(CheckPackageFileName(part.contract, where + ".contract"));
+  if (json.contains("spill_fill_bytes"))
+    part.spill_fill_bytes = TRY(IntField(json, "spill_fill_bytes", kSpillFill, where));
   return part;
 }
 

@@ -4,6 +4,7 @@
 #define HEXLANE_PACKAGE_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct Part {
       files;  // in the package: one for all stages (shared weights), or one per stage
   std::string
       contract;  // in the package: the backend's own description (tensors, encodings); may be empty
+  // What the NPU needs besides the files: of each context the largest of its graphs' spill-fill
+  // buffers, summed over the files. None: not known.
+  std::optional<int64_t> spill_fill_bytes = {};
 };
 
 // One way to run the whole model: on the CPU, on one SoC's HTP, on the workstation's HTP emulator.

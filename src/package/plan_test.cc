@@ -43,6 +43,19 @@ TEST(Plan, ComesBackFromJson) {
   EXPECT_EQ(plan->Find("SM8"), nullptr);
 }
 
+TEST(Plan, SpillFillMayBeUnknown) {
+  Json json = ToJson(TwoParts());
+  EXPECT_FALSE(Part(json, 1).contains("spill_fill_bytes"));
+  EXPECT_EQ(PlanFromJson(json, "m")->variants[1].parts[1].spill_fill_bytes, std::nullopt);
+  Part(json, 1)["spill_fill_bytes"] = 0;
+  EXPECT_EQ(PlanFromJson(json, "m")->variants[1].parts[1].spill_fill_bytes, 0);
+  EXPECT_EQ(ToJson(*PlanFromJson(json, "m")), json);
+  for (const Json& bad : {Json(-1), Json("x"), Json(nullptr), Json(int64_t{1} << 41)}) {
+    EXPECT_NE(ErrorAfter([&](Json& j) { Part(j, 1)["spill_fill_bytes"] = bad; }), "no error")
+        << bad;
+  }
+}
+
 TEST(Plan, NamesTheFieldThatIsOutOfRange) {
   EXPECT_EQ(ErrorAfter([](Json& j) { j["model"]["layers"] = 1 << 30; }),
             "field 'layers' is out of range (at m: plan.model): want 1..4096, got 1073741824");

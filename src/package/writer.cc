@@ -117,14 +117,31 @@ Result<Tensor> PackageWriter::Weight(std::string_view name) const {
   return internal::WeightTensor(entries_[it->second], weights_);
 }
 
-Result<void> PackageWriter::AddText(std::string_view file, std::string_view text) {
+// Where a file goes; its folder is made.
+Result<fs::path> PackageWriter::PathFor(std::string_view file) const {
   TRY(CheckPackageFileName(file, directory().string()));
-  const fs::path path = directory() / file;
+  fs::path path = directory() / file;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   if (error)
     return Io("cannot create folder '{}': {}", path.parent_path().string(), error.message());
-  return WriteFileAtomically(path, text);
+  return path;
+}
+
+Result<void> PackageWriter::AddText(std::string_view file, std::string_view text) {
+  return WriteFileAtomically(TRY(PathFor(file)), text);
+}
+
+Result<void> PackageWriter::AddFile(std::string_view file, const fs::path& source) {
+  const fs::path path = TRY(PathFor(file));
+  std::error_code error;
+  const fs::path original = fs::canonical(source, error);  // not a second name of a link
+  if (!error) fs::create_hard_link(original, path, error);
+  if (error) fs::copy_file(source, path, error);
+  if (error) return Io("cannot copy '{}': {}", source.string(), error.message());
+  // Never opened for writing: that would write to the original.
+  if (file == kWeightsFile) weights_ = TRY(MappedFile::Open(path));
+  return {};
 }
 
 Result<std::string> PackageWriter::ReadText(std::string_view file) const {

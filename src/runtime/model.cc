@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/executors.h"
+#include "runtime/memory_need.h"
 #include "runtime/steps.h"
 #include "runtime/variants.h"
 
@@ -40,6 +41,7 @@ Result<void> Model::LoadFirst(const EngineOptions& options) {
 }
 
 Result<void> Model::LoadVariant(const Variant& variant, const EngineOptions& options) {
+  TRY(CheckMemory(*package_, variant, options));
   std::vector<std::unique_ptr<Executor>> executors;
   for (const Part& part : variant.parts) {
     executors.push_back(TRY(LoadExecutor({.package = package_,

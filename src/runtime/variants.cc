@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::string_view kEmulatorSuffix = "-emulator";
 
-bool IsNpu(const Variant& variant) { return !variant.soc.empty() && !IsEmulator(variant); }
-
 // NPU variants (or emulators) of the wanted SoC.
 std::vector<const Variant*> ForSoc(const Plan& plan, std::string_view soc,
                                    bool (*kind)(const Variant&)) {
@@ -60,6 +58,8 @@ Candidates Named(const Plan& plan, const std::string& name) {
 }  // namespace
 
 bool IsEmulator(const Variant& variant) { return variant.name.ends_with(kEmulatorSuffix); }
+
+bool IsNpu(const Variant& variant) { return !variant.soc.empty() && !IsEmulator(variant); }
 
 Result<void> CheckSocOf(const Plan& plan, std::string_view soc) {
   for (const Variant& variant : plan.variants)

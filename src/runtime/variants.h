@@ -15,6 +15,9 @@ inline constexpr std::string_view kCpuVariant = "cpu";
 // Compiled for the vendor's emulator on a workstation: "<soc>-emulator".
 bool IsEmulator(const Variant& variant);
 
+// Compiled for a phone's NPU.
+bool IsNpu(const Variant& variant);
+
 struct Candidates {
   std::vector<const Variant*> variants;  // try in this order; the first that loads is taken
   std::vector<std::string> reasons;      // why others are not among them ("auto" only)

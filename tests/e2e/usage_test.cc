@@ -27,6 +27,8 @@ TEST(CommandUsage, EveryVerbHasHelpWithJson) {
   const CliResult genie = RunCli({"export", "genie", "--help"});
   EXPECT_THAT(genie.out, HasSubstr("--json")) << genie.err;
   EXPECT_THAT(RunCli({"--help"}).out, HasSubstr("\n  export"));
+  for (const char* verb : {"split", "memory"})
+    EXPECT_THAT(RunCli({"package", verb, "--help"}).out, HasSubstr("--json")) << verb;
   EXPECT_THAT(RunCli({"--help"}).out, HasSubstr("130"));
   EXPECT_EQ(RunCli({"--version"}).exit_code, 0);
 }

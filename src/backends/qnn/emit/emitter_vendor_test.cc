@@ -104,6 +104,7 @@ TEST(Emitter, WritesOneSharedBinaryAndItsContract) {
   args.progress = [&](double fraction, std::string_view) { last = std::max(last, fraction); };
   const EmitResult result = MUST(NewQnnEmitter()->Emit(args));
   EXPECT_EQ(result.files, (std::vector<std::string>{"htp/SM8650.bin"}));
+  EXPECT_TRUE(result.spill_fill_bytes.has_value());
   EXPECT_GT(last, 0.5);
   const std::string text = MUST(ReadTextFile(args.directory / result.contract));
   const Contract contract = MUST(ContractFromJson(MUST(ParseJson(text, "c")), "c"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/qnn/driver/binary_info.h"
 #include "backends/qnn/io/stage_io.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -23,6 +24,7 @@ std::string Pack(const EmitResult& result,
   Json header = {{"files", result.files},
                  {"contract", result.contract},
                  {"versions", result.versions},
+                 {"spill_fill_bytes", result.spill_fill_bytes.value_or(-1)},
                  {"probed", Json::array()}};
   std::string floats;
   for (const auto& [name, values] : probed) {
@@ -30,6 +32,17 @@ std::string Pack(const EmitResult& result,
     floats.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
   return header.dump() + '\0' + floats;
+}
+
+// The largest spill-fill buffer of a binary's graphs, as it says itself.
+Result<int64_t> SpillFillBytes(const std::filesystem::path& htp_library,
+                               const std::filesystem::path& binary) {
+  const auto system = TRY(SystemLibrary::Open(SystemLibraryBeside(htp_library)));
+  const auto file = TRY(MappedFile::Open(binary));
+  const BinaryInfo info = TRY(ReadBinaryInfo(*system, file->bytes(), binary.string()));
+  uint64_t largest = 0;
+  for (const GraphInfo& graph : info.graphs) largest = std::max(largest, graph.spill_fill_bytes);
+  return static_cast<int64_t>(largest);
 }
 
 }  // namespace
@@ -41,6 +54,8 @@ Result<EmitResult> UnpackCompiled(const std::string& payload, Probe* probe) {
   result.files = header.at("files").get<std::vector<std::string>>();
   result.contract = header.at("contract").get<std::string>();
   result.versions = header.at("versions").get<std::map<std::string, std::string>>();
+  const auto spill_fill = header.at("spill_fill_bytes").get<int64_t>();
+  if (spill_fill >= 0) result.spill_fill_bytes = spill_fill;
   size_t at = end + 1;
   for (const Json& entry : header.at("probed")) {
     std::vector<float> values(entry.at(1).get<size_t>());
@@ -130,15 +145,28 @@ Result<float> PartCompiler::DeepestMask() const {
 Result<void> PartCompiler::WriteBinary(const Context& context, const std::string& file) {
   child_.activity().Set("writing", "binary", file);
   ReleaseFreeMemory();  // serialising is when memory peaks
-  const std::vector<std::byte> binary = TRY(context.Serialize());
+  std::vector<std::byte> binary = TRY(context.Serialize());
   const std::filesystem::path path = args_.directory / file;
   std::error_code ignored;  // FileWriter reports what matters
   std::filesystem::create_directories(path.parent_path(), ignored);
   FileWriter writer = TRY(FileWriter::Create(path));
   TRY(writer.Write(binary));
   TRY(writer.Close());
+  binary = {};
+  AddSpillFill(path);
   result_.files.push_back(file);
   return {};
+}
+
+// Unknown where this version of libQnnSystem.so is missing or cannot be read: the binary is good
+// nevertheless.
+void PartCompiler::AddSpillFill(const std::filesystem::path& binary) {
+  const Result<int64_t> bytes = SpillFillBytes(library_path_, binary);
+  const bool known = bytes && (result_.files.empty() || result_.spill_fill_bytes);
+  if (known)
+    result_.spill_fill_bytes = result_.spill_fill_bytes.value_or(0) + *bytes;
+  else
+    result_.spill_fill_bytes.reset();
 }
 
 Result<void> PartCompiler::RunProbe(CompiledGraph& compiled, const GraphContract& graph) {

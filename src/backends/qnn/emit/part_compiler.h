@@ -22,6 +22,7 @@ class PartCompiler {
   Result<void> CompileStage(const std::shared_ptr<const Context>& context, size_t stage);
   Result<void> LowerUnits(Lowering& lowering, size_t stage);
   Result<void> WriteBinary(const Context& context, const std::string& file);
+  void AddSpillFill(const std::filesystem::path& binary);
   Result<void> RunProbe(CompiledGraph& compiled, const GraphContract& graph);
   Result<Graph> LoadUnit(int unit) const { return args_.units.load(args_.first_unit + unit); }
   Result<float> DeepestMask() const;
