@@ -1,3 +1,4 @@
+#include "convert_plan.h"
 #include "verb.h"
 
 namespace hexlane::cli {
@@ -34,6 +35,58 @@ Json ToJson(const ConvertReport& report) {
           {"warnings", report.warnings}};
 }
 
+std::string NotEmpty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
+
+// What decides the package's content.
+void AddContentOptions(CLI::App& app, ConvertOptions& options) {
+  app.add_option("--quant", options.scheme,
+                 "f16, w8a16, w4a16 or w4-exact (default: what suits the checkpoint)");
+  app.add_option("--soc", options.socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--context", options.contexts,
+                 "positions of the cache (default: 512, or the model's maximum if less); several: "
+                 "graphs for each, sharing the weights")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--prefill-rows", options.prefill_rows, "prompt tokens processed at once")
+      ->capture_default_str();
+  app.add_option("--kv", options.kv_bits, "bits of cached keys and values: 8 or 16")
+      ->capture_default_str();
+  app.add_option("--calibration", options.calibration,
+                 "text to calibrate activations on (default: built in)");
+  app.add_option("--calibration-tokens", options.calibration_tokens, "")->capture_default_str();
+  app.add_option("--memory", options.memory,
+                 "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "
+                 "or what two layers need)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--emulator", options.emulator,
+               "also binaries that the x86_64 emulator of the NPU can load");
+}
+
+Result<void> NameOutput(const CLI::Option& given, ConvertOptions& options) {
+  if (!options.output.empty()) return {};
+  if (given.count() > 0) {
+    return Usage("--output is empty").Want("a folder").Remedy("Name one, or leave the option out");
+  }
+  const std::filesystem::path name = std::filesystem::absolute(options.model / "");
+  options.output = name.lexically_normal().parent_path().stem().string() + ".hexlane";
+  return {};
+}
+
+Result<void> ConvertAndPrint(const ConvertOptions& options, bool json) {
+  const ConvertReport report = TRY(Convert(options));
+  EndProgress();
+  const std::string output = options.output.string();
+  if (json)
+    PrintJson(ToJson(report));
+  else if (!options.only.empty() && !report.up_to_date)
+    Show("{}: {} finished in {:.1f} s\n", output, options.only, report.seconds);
+  else
+    Print(report, output);
+  return {};
+}
+
 }  // namespace
 
 std::shared_ptr<Verb> AddConvert(CLI::App& app) {
@@ -41,56 +94,29 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
       AddVerb(app, "convert",
               "make a package from a checkpoint: quantise, compile for the NPU and the CPU");
   auto options = std::make_shared<ConvertOptions>();
+  auto plan = std::make_shared<std::string>();
   verb->app->add_option("MODEL", options->model, "Hugging Face folder or .gguf file")->required();
   auto* output = verb->app->add_option("-o,--output", options->output,
                                        "package folder (default: MODEL's name with .hexlane)");
-  verb->app->add_option("--quant", options->scheme,
-                        "f16, w8a16, w4a16 or w4-exact (default: what suits the checkpoint)");
-  verb->app
-      ->add_option("--soc", options->socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->app
-      ->add_option(
-          "--context", options->contexts,
-          "positions of the cache (default: 512, or the model's maximum if less); several: "
-          "graphs for each, sharing the weights")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  verb->app->add_option("--prefill-rows", options->prefill_rows, "prompt tokens processed at once")
-      ->capture_default_str();
-  verb->app->add_option("--kv", options->kv_bits, "bits of cached keys and values: 8 or 16")
-      ->capture_default_str();
-  verb->app->add_option("--calibration", options->calibration,
-                        "text to calibrate activations on (default: built in)");
-  verb->app->add_option("--calibration-tokens", options->calibration_tokens, "")
-      ->capture_default_str();
-  verb->app
-      ->add_option("--memory", options->memory,
-                   "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "
-                   "or what two layers need)")
-      ->transform(CLI::AsSizeValue(false));
-  verb->app->add_flag("--emulator", options->emulator,
-                      "also binaries that the x86_64 emulator of the NPU can load");
+  AddContentOptions(*verb->app, *options);
   verb->app->add_flag("--force", options->force, "convert even when the package is up to date");
-  verb->action = [options, output, common = verb->common]() -> Result<bool> {
-    if (output->count() > 0 && options->output.empty())
-      return Usage("--output is empty")
-          .Want("a folder")
-          .Remedy("Name one, or leave the option out");
-    if (options->output.empty()) {
-      const std::filesystem::path name = std::filesystem::absolute(options->model / "");
-      options->output = name.lexically_normal().parent_path().stem().string() + ".hexlane";
-    }
+  auto* plan_option =
+      verb->app
+          ->add_option("--plan", *plan,
+                       "write the conversion's jobs to this file, for other machines, and end")
+          ->check(NotEmpty);
+  verb->app->add_option("--only", options->only, "one job of a plan alone: quantise, or a part")
+      ->check(NotEmpty)
+      ->excludes(plan_option);
+  verb->action = [options, plan, output, common = verb->common]() -> Result<bool> {
+    TRY(NameOutput(*output, *options));
     options->threads = common->threads;
     options->vendor_library = common->qnn;
     options->progress = ProgressBar(*common);
-    const ConvertReport report = TRY(Convert(*options));
-    EndProgress();
-    if (common->json)
-      PrintJson(ToJson(report));
+    if (plan->empty())
+      TRY(ConvertAndPrint(*options, common->json));
     else
-      Print(report, options->output.string());
+      TRY(WritePlan(*options, *plan, common->json));
     return true;
   };
   return verb;

@@ -42,8 +42,11 @@ struct ConvertOptions {
   // the system can take back, do not count); shards are planned for it. 0: about 1 GiB,
   // or what two layers need.
   size_t memory = 0;
-  bool emulator = false;       // also binaries that the x86_64 emulator can load
-  bool force = false;          // convert even when the package is up to date
+  bool emulator = false;  // also binaries that the x86_64 emulator can load
+  bool force = false;     // convert even when the package is up to date
+  // One step alone, ConvertJob::only: what it makes is kept beside the output, for the conversion
+  // with the same other options to find. Empty: all of it.
+  std::string only;
   int threads = 0;             // 0: as many as this process may use
   std::string vendor_library;  // libQnnHtp.so; empty: search
   ProgressCallback progress;
@@ -69,6 +72,23 @@ struct ConvertReport {
 };
 
 Result<ConvertReport> Convert(const ConvertOptions& options);
+
+// A step that can be done by itself, by any machine that sees the same files, once those that it
+// depends on are finished. Jobs that do not depend on each other may run at the same time.
+struct ConvertJob {
+  std::string id;  // quantise, htp/SM8650.1-3, package
+  std::string
+      only;  // of ConvertOptions; empty: the last job, which makes the package of the others
+  std::vector<std::filesystem::path> inputs;   // absolute, as outputs
+  std::vector<std::filesystem::path> outputs;  // there when it is finished, among others
+  size_t memory_bytes = 0;                     // an estimate, all its processes together
+  double seconds = 0;                          // an estimate
+  std::vector<std::string> dependencies;       // ids
+};
+
+// The jobs that together make what Convert makes of the same options; nothing is written. Takes
+// seconds: weights are looked at, not quantised.
+Result<std::vector<ConvertJob>> PlanConversion(const ConvertOptions& options);
 
 // ---- split
 // --------------------------------------------------------------------------------------------------------

@@ -390,6 +390,10 @@ struct StagedDirectory::State {
 StagedDirectory::StagedDirectory(std::unique_ptr<State> state) : state_(std::move(state)) {}
 StagedDirectory::StagedDirectory(StagedDirectory&&) noexcept = default;
 
+fs::path StagedDirectory::PathOf(const fs::path& target, std::string_view key) {
+  return PartialName(Resolve(target), key);
+}
+
 const fs::path& StagedDirectory::path() const { return state_->staging; }
 bool StagedDirectory::resumed() const { return state_->resumed; }
 void StagedDirectory::Keep() { state_->kept = true; }

@@ -97,6 +97,9 @@ class StagedDirectory {
   static Result<StagedDirectory> Create(const std::filesystem::path& target) {
     return Create(target, Options());
   }
+  // Where what is written under a key lies until it is committed.
+  static std::filesystem::path PathOf(const std::filesystem::path& target, std::string_view key);
+
   StagedDirectory(StagedDirectory&&) noexcept;
   StagedDirectory& operator=(StagedDirectory&&) = delete;
   ~StagedDirectory();

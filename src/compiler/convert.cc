@@ -7,6 +7,7 @@
 #include "backends/qnn/driver/library.h"
 #include "base/memory.h"
 #include "compiler/fingerprint.h"
+#include "compiler/jobs.h"
 #include "compiler/quantise.h"
 #include "compiler/source.h"
 #include "compiler/variant.h"
@@ -14,6 +15,7 @@
 #include "hexlane/interrupt.h"
 #include "quant/calibrate.h"
 #include "quant/calibration_text.h"
+#include "quant/quantize_unit.h"
 #include "runtime/chat/chat_template.h"
 #include "runtime/tokenizer/tokenizer.h"
 
@@ -73,23 +75,62 @@ class Converter {
 
   Result<ConvertReport> Run() {
     const auto start = std::chrono::steady_clock::now();
-    TRY(CheckOptions(options_));
-    targets_ = TRY(FindTargets(options_.socs));
-    decoder_ = TRY(OpenCheckpoint(options_.model));
-    TRY(ChooseScheme());
-    TRY(SettleContexts());
-    fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
+    TRY(Settle());
     if (!options_.force && IsUpToDate(options_.output, fingerprint_)) return UpToDate();
-    if (!targets_.empty()) TRY(qnn::FindLibrary(options_.vendor_library));
-    TRY(ReadTokenizer());
-    TRY(Convert());
+    const bool quantises_only = options_.only == kQuantiseStep;
+    if (!targets_.empty() && !quantises_only) TRY(qnn::FindLibrary(options_.vendor_library));
+    if (options_.only.empty() || quantises_only) {
+      TRY(ReadTokenizer());
+      TRY(Convert());
+    } else {
+      TRY(ConvertPart());
+    }
     report_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report_.peak_rss_bytes = std::max(PeakRssBytes(), rss_with_child_);
     return std::move(report_);
   }
 
+  Result<std::vector<ConvertJob>> Jobs() {
+    TRY(Settle());
+    TRY(ReadTokenizer());  // what would stop the conversion stops its plan
+    const fs::path package = fs::absolute(options_.output);
+    JobArgs args{
+        .package = package,
+        .units = SketchedUnits(),
+        .calibration_tokens = quant_.scheme->needs_calibration() ? options_.calibration_tokens : 0,
+        .own_bytes = kOwnBytes};
+    args.staging = fs::absolute(StagedDirectory::PathOf(package, KeyOf(fingerprint_)));
+    for (const fs::path& file : decoder_->checkpoint().files())
+      args.inputs.push_back(fs::absolute(file));
+    if (!options_.calibration.empty()) args.inputs.push_back(fs::absolute(options_.calibration));
+    args.variants = Variants(args.units, args.staging, nullptr);
+    for (VariantArgs& variant : args.variants) TRY(Plan(variant));
+    return JobsOf(args);
+  }
+
  private:
+  // Everything that follows from options and checkpoint alone.
+  Result<void> Settle() {
+    TRY(CheckOptions(options_));
+    targets_ = TRY(FindTargets(options_.socs));
+    decoder_ = TRY(OpenCheckpoint(options_.model));
+    TRY(ChooseScheme());
+    TRY(SettleContexts());
+    fingerprint_ = TRY(FingerprintOf(options_, quant_, decoder_->checkpoint()));
+    return {};
+  }
+
+  // Cut as the quantised ones: size, form and support of a unit do not depend on its numbers.
+  UnitSource SketchedUnits() const {
+    const auto load = [this](int unit) -> Result<Graph> {
+      Graph graph = TRY(decoder_->Build(unit));
+      TRY(SketchUnit(graph, quant_));
+      return graph;
+    };
+    return {decoder_->unit_count(), load, [this] { decoder_->checkpoint().DropPages(); }};
+  }
+
   Result<void> ChooseScheme() {
     quant_.scheme = options_.scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint())
                                             : TRY(FindQuantScheme(options_.scheme));
@@ -178,12 +219,56 @@ class Converter {
     PackageWriter writer =
         TRY(PackageWriter::Create(options_.output, {.inputs = {options_.model}, .key = key}));
     const Journal journal(writer.directory());
+    if (!options_.only.empty()) {
+      TRY(Quantise(writer, journal));
+      writer.Keep();
+      return {};
+    }
     Result<void> done = Build(writer, journal);
     // The vendor library failed on one part: the others are good, and more memory or a newer
     // library may help.
     if (!done && done.error().code == Code::kVendor) writer.Keep();
     TRY(std::move(done));
     return ListFiles();
+  }
+
+  // Beside other parts of the same package: of what is there, nothing is changed or removed.
+  Result<void> ConvertPart() {
+    const std::string key = KeyOf(fingerprint_);
+    const int unit_count = decoder_->unit_count();
+    TRY(PartVariant({}, {}, nullptr));
+    if (!fs::is_directory(StagedDirectory::PathOf(options_.output, key)))
+      return NotQuantised("nothing of this conversion");
+    PackageWriter writer = TRY(PackageWriter::Create(
+        options_.output, {.inputs = {options_.model}, .key = key, .shared = true}));
+    writer.Keep();
+    const Journal journal(writer.directory());
+    Result<void> quantised = TakeUpQuantised(journal, unit_count, writer);
+    if (!quantised) return NotQuantised(quantised.error().what);
+    const UnitSource units = UnitsOf(writer, unit_count);
+    VariantArgs variant = TRY(PartVariant(units, writer.directory(), &journal));
+    variant.progress = Scaled(0, 1);
+    return CompilePart(variant, options_.only);
+  }
+
+  // The variant that the step is a part of.
+  Result<VariantArgs> PartVariant(const UnitSource& units, const fs::path& directory,
+                                  const Journal* journal) const {
+    for (VariantArgs& variant : Variants(units, directory, journal)) {
+      const std::string prefix = fmt::format("{}/{}.", variant.folder, variant.name);
+      if (variant.target && options_.only.starts_with(prefix)) return std::move(variant);
+    }
+    return Usage("the conversion has no step '{}'", options_.only)
+        .Want("{}, or a part for an SoC of --soc", kQuantiseStep)
+        .Remedy("--plan lists the steps");
+  }
+
+  Failure NotQuantised(std::string_view found) const {
+    return NotFound("step '{}' needs step '{}', which is not finished", options_.only,
+                    kQuantiseStep)
+        .At("{}", options_.output.string())
+        .Got("{}", found)
+        .Remedy("Run the same command with --only {} first", kQuantiseStep);
   }
 
   Result<void> Build(PackageWriter& writer, const Journal& journal) {
@@ -255,14 +340,14 @@ class Converter {
     return stages;
   }
 
-  Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer,
-                               const Journal& journal, Manifest& manifest) {
+  std::vector<VariantArgs> Variants(const UnitSource& units, const fs::path& directory,
+                                    const Journal* journal) const {
     VariantArgs args{.units = units,
                      .stages = Stages(),
-                     .directory = writer.directory(),
+                     .directory = directory,
                      .vendor_library = options_.vendor_library,
                      .memory = MemoryForParts(),
-                     .journal = &journal};
+                     .journal = journal};
     std::vector<VariantArgs> all;
     args.name = args.backend = args.folder = "cpu";
     all.push_back(args);
@@ -275,6 +360,12 @@ class Converter {
       args.name += "-emulator", args.folder = "emulator", args.share_weights = false;
       all.push_back(args);
     }
+    return all;
+  }
+
+  Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer,
+                               const Journal& journal, Manifest& manifest) {
+    std::vector<VariantArgs> all = Variants(units, writer.directory(), &journal);
     // Everything that cannot be is said before the long work begins.
     for (VariantArgs& variant : all) TRY(Plan(variant));
     for (size_t i = 0; i < all.size(); ++i) {
@@ -389,5 +480,9 @@ class Converter {
 }  // namespace
 
 Result<ConvertReport> Convert(const ConvertOptions& options) { return Converter(options).Run(); }
+
+Result<std::vector<ConvertJob>> PlanConversion(const ConvertOptions& options) {
+  return Converter(options).Jobs();
+}
 
 }  // namespace hexlane

@@ -10,6 +10,10 @@ constexpr size_t kMaxSavedBytes = size_t{4} << 30;
 
 }  // namespace
 
+fs::path Journal::FileOf(std::string_view step) {
+  return fs::path(kFolder) / fmt::format("{}.json", step);
+}
+
 std::optional<Json> Journal::Find(std::string_view step) const {
   const std::optional<std::string> text = Load(fmt::format("{}.json", step));
   if (!text) return std::nullopt;

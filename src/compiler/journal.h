@@ -16,7 +16,10 @@ namespace hexlane {
 
 class Journal {
  public:
-  explicit Journal(const std::filesystem::path& staging) : folder_(staging / "steps") {}
+  explicit Journal(const std::filesystem::path& staging) : folder_(staging / kFolder) {}
+
+  // Where a step's record lies in the staged package.
+  static std::filesystem::path FileOf(std::string_view step);
 
   // Nothing when the step is not finished or its record is damaged.
   std::optional<Json> Find(std::string_view step) const;
@@ -31,6 +34,7 @@ class Journal {
   void Remove() const;
 
  private:
+  static constexpr std::string_view kFolder = "steps";
   std::filesystem::path folder_;
 };
 

@@ -9,6 +9,7 @@
 #include "quant/quantize_unit.h"
 
 namespace hexlane {
+namespace fs = std::filesystem;
 namespace {
 
 // Values that were the same everywhere during calibration: a broken checkpoint or graph.
@@ -147,6 +148,18 @@ class Quantiser {
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer) {
   return Quantiser(args, writer).Run();
 }
+
+Result<void> TakeUpQuantised(const Journal& journal, int unit_count, PackageWriter& writer) {
+  std::vector<Json> records;
+  for (int unit = 0; unit < unit_count; ++unit) {
+    std::optional<Json> record = journal.Find(StepOf(unit));
+    if (!record) return NotFound("unit {} of {} is not quantised", unit + 1, unit_count);
+    records.push_back(*std::move(record));
+  }
+  return writer.RestoreSealedWeights(AllWeights(records));
+}
+
+fs::path LastQuantiseRecord(int unit_count) { return Journal::FileOf(StepOf(unit_count - 1)); }
 
 UnitSource UnitsOf(const PackageWriter& writer, int count) {
   const auto load = [&writer](int unit) -> Result<Graph> {

@@ -36,6 +36,13 @@ struct QuantisedModel {
 // the units that the journal knows and `writer` holds as they were recorded.
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer);
 
+// Takes up the weights of all units of an earlier run and writes nothing: several processes may do
+// so at a time. kNotFound or kCorrupt where a unit is not finished or not as it was recorded.
+Result<void> TakeUpQuantised(const Journal& journal, int unit_count, PackageWriter& writer);
+
+// A record that is there once quantising is finished, in the folder of the unfinished package.
+std::filesystem::path LastQuantiseRecord(int unit_count);
+
 // Units as just written, read back through the mapped weights. `writer` must outlive the source.
 UnitSource UnitsOf(const PackageWriter& writer, int count);
 

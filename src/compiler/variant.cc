@@ -26,8 +26,7 @@ EmitArgs ArgsFor(const VariantArgs& args, const UnitRun& run) {
                 .share_weights = args.share_weights,
                 .all_logits = args.all_logits,
                 .directory = args.directory,
-                .stem = fmt::format("{}/{}.{}-{}", args.folder, args.name, run.first,
-                                    run.first + run.count - 1),
+                .stem = PartStem(args, run),
                 .vendor_library = args.vendor_library,
                 .progress = args.progress,
                 .probe = preferred ? args.probe : nullptr};
@@ -51,6 +50,11 @@ Part Describe(const UnitRun& run, int unit_count, EmitResult emitted) {
           .spill_fill_bytes = emitted.spill_fill_bytes};
 }
 
+std::string StepOf(std::string stem) {
+  std::replace(stem.begin(), stem.end(), '/', '.');
+  return "part-" + stem;
+}
+
 // Emits one part, or takes it up from the journal where its files are as they were.
 class PartStep {
  public:
@@ -69,11 +73,7 @@ class PartStep {
   }
 
  private:
-  std::string step() const {
-    std::string name = emit_.stem;
-    std::replace(name.begin(), name.end(), '/', '.');
-    return "part-" + name;
-  }
+  std::string step() const { return StepOf(emit_.stem); }
 
   std::vector<std::string> FilesOf(const EmitResult& result) const {
     std::vector<std::string> files = result.files;
@@ -206,6 +206,11 @@ class PartQueue {
   std::optional<Error> error_;  // the first
 };
 
+void MakeFolder(const VariantArgs& args) {
+  std::error_code ignored;  // whoever writes into it will say
+  std::filesystem::create_directories(args.directory / args.folder, ignored);
+}
+
 // One part after the other, each with what left the one before.
 Result<std::vector<EmitResult>> ProbeParts(const VariantArgs& args, const Partition& partition) {
   std::vector<EmitResult> results;
@@ -223,6 +228,14 @@ Result<std::vector<EmitResult>> ProbeParts(const VariantArgs& args, const Partit
 
 }  // namespace
 
+std::string PartStem(const VariantArgs& args, const UnitRun& run) {
+  return fmt::format("{}/{}.{}-{}", args.folder, args.name, run.first, run.first + run.count - 1);
+}
+
+std::filesystem::path PartRecord(std::string_view stem) {
+  return Journal::FileOf(StepOf(std::string(stem)));
+}
+
 Result<Partition> PartitionOf(const VariantArgs& args) {
   return PartitionUnits(args.units, {.backend = args.backend,
                                      .target = args.target,
@@ -230,11 +243,26 @@ Result<Partition> PartitionOf(const VariantArgs& args) {
                                      .memory = args.memory});
 }
 
+Result<void> CompilePart(const VariantArgs& args, std::string_view stem) {
+  const Partition partition = args.partition.runs.empty() ? TRY(PartitionOf(args)) : args.partition;
+  std::string known;
+  for (const UnitRun& run : partition.runs) {
+    if (run.backend != args.backend) continue;
+    known += (known.empty() ? "" : ", ") + PartStem(args, run);
+    if (PartStem(args, run) != stem) continue;
+    MakeFolder(args);
+    TRY(PartStep(args, run, args.progress, args.memory).Run());
+    return {};
+  }
+  return Usage("the conversion has no part '{}'", stem)
+      .Want("one of: {}", known)
+      .Remedy("Plan again with the same options, or convert without --only");
+}
+
 Result<VariantResult> CompileVariant(const VariantArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   Partition partition = args.partition.runs.empty() ? TRY(PartitionOf(args)) : args.partition;
-  std::error_code error;
-  std::filesystem::create_directories(args.directory / args.folder, error);
+  MakeFolder(args);
   VariantResult result{.refusals = std::move(partition.refusals)};
   result.variant = {.name = args.name,
                     .soc = args.target ? std::string(args.target->name) : "",

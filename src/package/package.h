@@ -112,6 +112,9 @@ class PackageWriter {
   // comparing their bytes with their SHA-256. kCorrupt, and nothing taken up, when they differ.
   // Only before the first AddWeight.
   Result<void> RestoreWeights(const Json& record);
+  // The same for the weights of a whole model, which are sealed by that; writes nothing, so that
+  // several processes may do it at a time.
+  Result<void> RestoreSealedWeights(const Json& record);
   // After SealWeights: the weight as written, mapped.
   Result<Tensor> Weight(std::string_view name) const;
   void DropWeightPages() const;                                        // base/file.h, DropPages

@@ -79,6 +79,12 @@ Result<void> PackageWriter::RestoreWeights(const Json& record) {
   return {};
 }
 
+Result<void> PackageWriter::RestoreSealedWeights(const Json& record) {
+  TRY(RestoreWeights(record));
+  weights_ = TRY(MappedFile::Open(directory() / kWeightsFile));
+  return {};
+}
+
 Result<void> PackageWriter::AddWeight(std::string_view name, const TensorView& tensor) {
   TRY(OpenWriter());
   const std::string hash = Sha256(tensor.bytes);

@@ -1,5 +1,9 @@
 #include "quant/quantize_unit.h"
 
+#include <cstdlib>
+#include <new>
+
+#include "kernels/pack/pack.h"
 #include "op/dims.h"
 #include "quant/quantize_tensor.h"
 
@@ -77,10 +81,12 @@ Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions
   return AsymmetricEncoding(fitted, DType::kU16);
 }
 
-Result<const ActivationRange*> FindRange(const Value& value, const ActivationRanges* ranges) {
-  if (ranges) {
-    const auto it = ranges->find(value.name);
-    if (it != ranges->end()) return &it->second;
+Result<const ActivationRange*> FindRange(const Value& value, const QuantizeArgs& args) {
+  static constexpr ActivationRange kOrdinary = {.min = -1, .max = 1, .sum_abs = 0.5, .count = 1};
+  if (args.sketch) return &kOrdinary;
+  if (args.ranges) {
+    const auto it = args.ranges->find(value.name);
+    if (it != args.ranges->end()) return &it->second;
   }
   return InvalidInput("'{}' was not seen in calibration", value.name);
 }
@@ -89,7 +95,7 @@ Result<ValueReport> EncodeActivation(Value& value, const ValuePlan& plan, const 
                                      const QuantizeArgs& args) {
   ValueReport report{.name = value.name, .encoding = {}, .seen = {}};
   if (args.options.scheme->needs_calibration()) {
-    const ActivationRange& range = *TRY(FindRange(range_of, args.ranges));
+    const ActivationRange& range = *TRY(FindRange(range_of, args));
     value.encoding = FitEncoding(range, plan.role, args.options);
     report.seen = {range.min, range.max, range.constant()};
   } else {
@@ -115,6 +121,17 @@ bool IsVocabulary(const Graph& unit, const Node& node) {
   return node.op == OpKind::kEmbedding || unit.NameOf(node) == "logits";
 }
 
+// Bytes that are 0 and take no memory until somebody touches them.
+Tensor BlankMatrix(const Shape& shape, Scheme scheme) {
+  const bool plain = scheme == Scheme::kPlain;
+  const size_t size = plain ? static_cast<size_t>(shape.elements()) * DTypeBytes(DType::kF16)
+                            : PackedBytes(scheme, shape[0], shape[1]);
+  const std::shared_ptr<void> owner(std::calloc(size, 1), std::free);
+  if (!owner) throw std::bad_alloc();
+  const std::span bytes(static_cast<const std::byte*>(owner.get()), size);
+  return Tensor({bytes, shape, plain ? DType::kF16 : DType::kI8, scheme}, owner);
+}
+
 Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const QuantizeArgs& args) {
   const TensorView before = value.constant->view();
   WeightReport report;
@@ -124,6 +141,8 @@ Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const QuantizeA
   report.kept = args.options.scheme->keeps_stored && before.scheme != Scheme::kPlain;
   if (report.kept) {
     report.scheme = before.scheme;
+  } else if (args.sketch) {
+    value.constant = BlankMatrix(before.shape, scheme);
   } else {
     QuantizedTensor result = TRY(QuantizeTensor(before, scheme, value.name, args.pool));
     value.constant = std::move(result.tensor);
@@ -167,6 +186,11 @@ Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args) {
   for (const Node& node : unit.nodes()) TRY(QuantizeWeightsOf(unit, node, args, report));
   TRY(Verify(unit, GraphStage::kQuantised));
   return report;
+}
+
+Result<void> SketchUnit(Graph& unit, const QuantOptions& options) {
+  TRY(QuantizeUnit(unit, {.options = options, .sketch = true}));
+  return {};
 }
 
 }  // namespace hexlane

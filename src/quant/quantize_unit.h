@@ -15,6 +15,7 @@ struct QuantizeArgs {
   const ActivationRanges* ranges =
       nullptr;  // of this unit at least; needed for integer activations
   ThreadPool* pool = nullptr;
+  bool sketch = false;  // see SketchUnit
 };
 
 // Replaces the unit's weights and sets its encodings; afterwards it satisfies
@@ -34,6 +35,11 @@ struct QuantizeArgs {
 // The same value has the same encoding in every unit because encodings depend on its range alone.
 // kInvalidInput names a value without a range, or a weight that the scheme cannot hold.
 Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args);
+
+// What QuantizeUnit makes of a unit but for its numbers: weights of the same schemes and sizes
+// whose bytes are 0, encodings of some ordinary range. For plans made before the work; takes a
+// moment and needs no ranges.
+Result<void> SketchUnit(Graph& unit, const QuantOptions& options);
 
 // A masked score saturates at the bottom of its encoding, this far below any visible one: its
 // probability is below e^-16 of the row's largest, which a 16-bit probability rounds to 0.

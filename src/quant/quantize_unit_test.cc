@@ -137,6 +137,27 @@ TEST(QuantizeUnit, StaysCloseToFloatInEveryScheme) {
   EXPECT_GT(CosineToFloat("w4-exact", 16), 0.9999);
 }
 
+TEST(QuantizeUnit, ASketchHasTheFormOfTheQuantisedUnit) {
+  const ActivationRanges ranges = Calibrate();
+  for (const char* scheme : {"f16", "w8a16", "w4a16", "w4-exact"}) {
+    for (const std::string_view text : {kEmbed, kLayer, kHead}) {
+      Graph unit = Make(text), sketch = Make(text);
+      ASSERT_TRUE(QuantizeUnit(unit, Args(scheme, &ranges)));
+      ASSERT_TRUE(SketchUnit(sketch, Args(scheme, nullptr).options));
+      for (const Value& value : unit.values()) {
+        const Value& drawn = sketch.value(sketch.Find(value.name));
+        EXPECT_EQ(drawn.encoding.has_value(), value.encoding.has_value()) << value.name;
+        if (!value.constant) continue;
+        const TensorView want = value.constant->view(), got = drawn.constant->view();
+        EXPECT_EQ(got.bytes.size(), want.bytes.size()) << scheme << ' ' << value.name;
+        EXPECT_EQ(got.scheme, want.scheme) << value.name;
+        EXPECT_EQ(got.dtype, want.dtype) << value.name;
+        EXPECT_EQ(got.shape, want.shape) << value.name;
+      }
+    }
+  }
+}
+
 TEST(QuantizeUnit, KeysAndValuesAreSymmetricAsHtpRequires) {
   const ActivationRanges ranges = Calibrate();
   for (const int bits : {8, 16}) {
