@@ -133,6 +133,9 @@ class StepReader {
       auto value = JsonField<Stored>(json_, name, where_);
       if (!value && result) result = tl::unexpected(std::move(value).error());
       if (value) field = static_cast<Field>(*value);
+      if constexpr (std::is_floating_point_v<Field>)
+        if (result && !std::isfinite(field))
+          result = Corrupt("'{}' is too large for a float", name).At("{}", where_);
     };
     std::visit([&](auto& fields) { fields.Visit(read); }, attrs);
     TRY(std::move(result));

@@ -54,6 +54,7 @@ TEST(Tape, RefusesWhatItCannotRun) {
                                                   {"/steps/1/in/0", -1},
                                                   {"/steps/1/in/0", "x"},
                                                   {"/steps/1/eps", "x"},
+                                                  {"/steps/1/eps", 1e206},
                                                   {"/steps/1/accumulate", true},
                                                   {"/steps/2/weights", Json::array()},
                                                   {"/steps/2/weights/0", 5},
