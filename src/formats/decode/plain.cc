@@ -8,15 +8,6 @@ template <typename T>
 void Convert(const std::byte* in, int64_t count, float* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(Load<T>(in + i * sizeof(T)));
 }
-
-// F16ToF32 without branches, so that the compiler makes vectors of it: as a float of the same bits
-// the half is 2^112 times too small; the greatest exponent stays that of infinities and NaNs.
-float FromHalf(uint16_t bits) {
-  const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fffu) << 13;
-  const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
-  const uint32_t special = magnitude >= 0x0f800000u ? 0x7f800000u : 0;
-  return std::bit_cast<float>(scaled | special | static_cast<uint32_t>(bits & 0x8000u) << 16);
-}
 }  // namespace
 
 void DecodeF64(const std::byte* in, int64_t count, float* out) { Convert<double>(in, count, out); }
@@ -40,7 +31,7 @@ void DecodeF32(const std::byte* in, int64_t count, float* out) {
 }
 
 void DecodeF16(const std::byte* in, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) out[i] = FromHalf(Load<uint16_t>(in + 2 * i));
+  for (int64_t i = 0; i < count; ++i) out[i] = LoadHalf(in + 2 * i);
 }
 
 void DecodeBF16(const std::byte* in, int64_t count, float* out) {
