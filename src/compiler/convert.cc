@@ -229,7 +229,8 @@ class Converter {
     // library may help.
     if (!done && done.error().code == Code::kVendor) writer.Keep();
     TRY(std::move(done));
-    return ListFiles();
+    report_.files = FilesOf(options_.output);
+    return {};
   }
 
   // Beside other parts of the same package: of what is there, nothing is changed or removed.
@@ -436,17 +437,6 @@ class Converter {
                           report.dump(1, ' ', false, Json::error_handler_t::replace));
   }
 
-  Result<void> ListFiles() {
-    for (const auto& entry : fs::recursive_directory_iterator(options_.output)) {
-      if (entry.is_regular_file())
-        report_.files.push_back(
-            {fs::relative(entry.path(), options_.output).string(), entry.file_size()});
-    }
-    std::sort(report_.files.begin(), report_.files.end(),
-              [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });
-    return {};
-  }
-
   // The report of an earlier conversion, as the package keeps it.
   Result<ConvertReport> UpToDate() {
     report_.up_to_date = true;
@@ -460,7 +450,7 @@ class Converter {
           TRY(JsonFieldOr<double>(*bits, target->name, 0.0, "report.json"));
     }
     report_.peak_rss_bytes = PeakRssBytes();
-    TRY(ListFiles());
+    report_.files = FilesOf(options_.output);
     return std::move(report_);
   }
 

@@ -10,6 +10,7 @@
 #include "hexlane/interrupt.h"
 #include "models/decoder.h"
 #include "quant/schemes.h"
+#include "runtime/variants.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -36,8 +37,7 @@ Result<void> CheckScheme(const Manifest& manifest, const std::string& where) {
 // The variant for phones with this SoC.
 Result<const Variant*> FindVariant(const Package& package, const std::string& soc) {
   for (const Variant& variant : package.plan().variants)
-    if (!variant.soc.empty() && variant.name == variant.soc && (soc.empty() || soc == variant.soc))
-      return &variant;
+    if (IsNpu(variant) && (soc.empty() || soc == variant.soc)) return &variant;
   if (!soc.empty()) TRY(FindTarget(soc));
   return InvalidInput("the package has no {} variant", soc.empty() ? "NPU" : soc)
       .At("{}", package.directory().string())
@@ -210,10 +210,7 @@ class GenieExporter {
     report_.soc = target_->name;
     report_.context = stages_.back().context;
     for (const StageShape& stage : stages_) report_.rows.push_back(stage.rows);
-    for (const auto& entry : fs::directory_iterator(options_.output))
-      report_.files.push_back({entry.path().filename().string(), entry.file_size()});
-    std::sort(report_.files.begin(), report_.files.end(),
-              [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });
+    report_.files = FilesOf(options_.output);
     return {};
   }
 

@@ -108,7 +108,7 @@ class OrtExporter {
         options_.output, {.earlier = ListEarlier, .inputs = {options_.package}}));
     directory_ = staged.path();
     TRY(WriteAll());
-    TRY(ListFiles());
+    report_.files = FilesOf(directory_);
     TRY(staged.Commit());
     report_.soc = variant_->soc;
     report_.seconds =
@@ -239,14 +239,6 @@ class OrtExporter {
     std::error_code error;
     fs::copy_file(TRY(package_->PathOf(file)), to, error);
     if (error) return Io("cannot copy '{}'", file).Got("{}", error.message());
-    return {};
-  }
-
-  Result<void> ListFiles() {
-    for (const auto& entry : fs::directory_iterator(directory_))
-      report_.files.push_back({entry.path().filename().string(), entry.file_size()});
-    std::sort(report_.files.begin(), report_.files.end(),
-              [](const PackageFile& a, const PackageFile& b) { return a.path < b.path; });
     return {};
   }
 

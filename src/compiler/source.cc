@@ -1,5 +1,7 @@
 #include "compiler/source.h"
 
+#include <algorithm>
+
 #include "ir/text.h"
 #include "op/dims.h"
 
@@ -22,6 +24,16 @@ Result<std::shared_ptr<const Package>> OpenPackage(const fs::path& path) {
 
 Result<std::shared_ptr<const Decoder>> OpenCheckpoint(const fs::path& path) {
   return Decoder::Open(std::shared_ptr<const Checkpoint>(TRY(Checkpoint::Open(path))));
+}
+
+std::vector<PackageFile> FilesOf(const fs::path& folder) {
+  std::vector<PackageFile> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file())
+      files.push_back({entry.path().lexically_relative(folder).string(), entry.file_size()});
+  }
+  std::ranges::sort(files, {}, &PackageFile::path);
+  return files;
 }
 
 std::string UnitFile(int unit) { return fmt::format("units/{}.hxir", unit); }

@@ -7,6 +7,7 @@
 
 #include "backends/emitter.h"
 #include "formats/tokenizer_files.h"
+#include "hexlane/compiler.h"
 #include "models/decoder.h"
 #include "package/package.h"
 #include "runtime/tokenizer/tokenizer.h"
@@ -22,6 +23,9 @@ Result<std::shared_ptr<const Decoder>> OpenCheckpoint(const std::filesystem::pat
 UnitSource UnitsOf(std::shared_ptr<const Package> package);
 // The checkpoint's own, in float.
 UnitSource UnitsOf(std::shared_ptr<const Decoder> decoder);
+
+// Every file below a folder that was just written, by name.
+std::vector<PackageFile> FilesOf(const std::filesystem::path& folder);
 
 // Path of a unit's graph in a package.
 std::string UnitFile(int unit);
