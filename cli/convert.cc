@@ -56,10 +56,7 @@ void AddContentOptions(CLI::App& app, ConvertOptions& options) {
   app.add_option("--calibration", options.calibration,
                  "text to calibrate activations on (default: built in)");
   app.add_option("--calibration-tokens", options.calibration_tokens, "")->capture_default_str();
-  app.add_option("--memory", options.memory,
-                 "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "
-                 "or what two layers need)")
-      ->transform(CLI::AsSizeValue(false));
+  AddMemory(app, options.memory);
   app.add_flag("--emulator", options.emulator,
                "also binaries that the x86_64 emulator of the NPU can load");
 }

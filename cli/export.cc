@@ -23,9 +23,10 @@ Json ToJson(const ExportReport& report) {
           {"files", files}};
 }
 
-// `export NAME`: the options that all exports have, and what makes them.
+// `export NAME`: the options that all exports have, those of exports that compile, and what makes
+// them.
 std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
-                                const std::string& summary, Exporter exporter) {
+                                const std::string& summary, Exporter exporter, bool compiles) {
   auto verb = AddVerb(group, name, summary);
   auto options = std::make_shared<ExportOptions>();
   verb->app->add_option("PACKAGE", options->package, "package folder")->required();
@@ -40,6 +41,7 @@ std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
       ->add_option("--prefill-rows", options->prefill_rows,
                    "prompt tokens processed at once (default: the package's)")
       ->check(AtLeast(0));
+  if (compiles) AddMemory(*verb->app, options->memory);
   verb->action = [options, exporter, common = verb->common]() -> Result<bool> {
     options->vendor_library = common->qnn;
     options->progress = ProgressBar(*common);
@@ -59,9 +61,9 @@ std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
 std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app) {
   CLI::App* group = app.add_subcommand("export", "write a package for another runtime");
   group->require_subcommand(1);
-  return {
-      AddExport(*group, "genie", "for Qualcomm's Genie (libGenie.so)", ExportGenie),
-      AddExport(*group, "ort", "for ONNX Runtime with Qualcomm's execution provider", ExportOrt)};
+  return {AddExport(*group, "genie", "for Qualcomm's Genie (libGenie.so)", ExportGenie, true),
+          AddExport(*group, "ort", "for ONNX Runtime with Qualcomm's execution provider", ExportOrt,
+                    false)};
 }
 
 }  // namespace hexlane::cli

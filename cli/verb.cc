@@ -42,6 +42,13 @@ CLI::Validator Between(double least, double most) {
 
 CLI::Validator AtLeast(double least) { return Between(least, HUGE_VAL); }
 
+void AddMemory(CLI::App& app, size_t& memory) {
+  app.add_option("--memory", memory,
+                 "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "
+                 "or what two layers need)")
+      ->transform(CLI::AsSizeValue(false));
+}
+
 Result<std::vector<int32_t>> ParseIds(std::string_view option, std::string_view text) {
   std::vector<int32_t> ids;
   const auto bad = [&] {

@@ -56,6 +56,9 @@ std::shared_ptr<Verb> AddBench(CLI::App& app);
 CLI::Validator AtLeast(double least);
 CLI::Validator Between(double least, double most);
 
+// --memory of what compiles; a parsed value is in bytes.
+void AddMemory(CLI::App& app, size_t& memory);
+
 // "1,2,3"; kUsage names the option.
 Result<std::vector<int32_t>> ParseIds(std::string_view option, std::string_view text);
 

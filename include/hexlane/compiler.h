@@ -131,6 +131,7 @@ struct ExportOptions {
   int context = 0;               // positions of the cache
   int prefill_rows = 0;          // tokens of a prompt that are processed at once
   bool emulator = false;         // binaries that the x86_64 emulator can load, not a phone's
+  size_t memory = 0;             // as in ConvertOptions, where the export compiles
   std::string vendor_library;    // libQnnHtp.so; empty: search
   ProgressCallback progress;
 };

@@ -23,6 +23,25 @@ BlockScale ScaleOf(const QuantizedMatrix& m, int64_t row, int64_t b) {
 
 }  // namespace
 
+QuantizedMatrix QuantizedMatrix::Empty(Scheme scheme, int64_t n, int64_t k) {
+  QuantizedMatrix m;
+  m.scheme = scheme;
+  m.n = n;
+  m.k = k;
+  const ScaleKind kind = Info(scheme).scale;
+  const int64_t blocks = n * m.blocks();
+  m.scales.resize(kind == ScaleKind::kInteger ? n : blocks);
+  if (kind == ScaleKind::kInteger) m.block_scales.resize(blocks);
+  if (kind == ScaleKind::kAffine) m.mins.resize(blocks);
+  return m;
+}
+
+QuantizedMatrix QuantizedMatrix::Zero(Scheme scheme, int64_t n, int64_t k) {
+  QuantizedMatrix m = Empty(scheme, n, k);
+  m.q.resize(n * k);
+  return m;
+}
+
 void QuantizedMatrix::DequantizeRow(int64_t row, float* out) const {
   const int64_t block = Info(scheme).block ? Info(scheme).block : k;
   const int8_t* row_q = q.data() + row * k;

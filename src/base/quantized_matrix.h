@@ -20,6 +20,10 @@ struct QuantizedMatrix {
   std::vector<uint8_t> block_scales;  // [n, blocks], 1..16, kInteger only
   std::vector<float> mins;            // [n, blocks], kAffine only
 
+  // n rows of k with scales of 0; without their integers, q stays empty.
+  static QuantizedMatrix Empty(Scheme scheme, int64_t n, int64_t k);
+  static QuantizedMatrix Zero(Scheme scheme, int64_t n, int64_t k);
+
   // Scale blocks in one row.
   int64_t blocks() const {
     const int block = Info(scheme).block;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "compiler/fingerprint.h"
 #include "compiler/jobs.h"
+#include "compiler/parts.h"
 #include "compiler/quantise.h"
 #include "compiler/source.h"
 #include "compiler/variant.h"
@@ -30,15 +31,6 @@ constexpr int kMaxSurplusTokens = 64;
 
 // Shares of the whole that the steps take, for the progress bar.
 constexpr double kQuantiseShare = 0.3;
-
-// What this process takes while its children compile.
-constexpr size_t kOwnBytes = 256u << 20;
-
-// Names the unfinished package of these inputs and options.
-std::string KeyOf(const Json& fingerprint) {
-  const std::string text = fingerprint.dump();
-  return Sha256(std::as_bytes(std::span(text))).substr(0, 16);
-}
 
 Result<void> CheckRows(const ConvertOptions& options) {
   const int least = *std::ranges::min_element(options.contexts);
@@ -98,8 +90,7 @@ class Converter {
     JobArgs args{
         .package = package,
         .units = SketchedUnits(),
-        .calibration_tokens = quant_.scheme->needs_calibration() ? options_.calibration_tokens : 0,
-        .own_bytes = kOwnBytes};
+        .calibration_tokens = quant_.scheme->needs_calibration() ? options_.calibration_tokens : 0};
     args.staging = fs::absolute(StagedDirectory::PathOf(package, KeyOf(fingerprint_)));
     for (const fs::path& file : decoder_->checkpoint().files())
       args.inputs.push_back(fs::absolute(file));
@@ -214,7 +205,16 @@ class Converter {
     return CalibrationWindows(ids, kCalibrationWindow, windows);
   }
 
+  // What the plan of the parts refuses is said before the long work begins. They are planned again
+  // when the units are there: what the NPU takes can depend on how values came to be encoded.
+  Result<void> CheckPlans() const {
+    for (const VariantArgs& variant : Variants(SketchedUnits(), {}, nullptr))
+      TRY(PartitionOf(variant));
+    return {};
+  }
+
   Result<void> Convert() {
+    TRY(CheckPlans());
     const std::string key = KeyOf(fingerprint_);
     PackageWriter writer =
         TRY(PackageWriter::Create(options_.output, {.inputs = {options_.model}, .key = key}));
@@ -347,7 +347,7 @@ class Converter {
                      .stages = Stages(),
                      .directory = directory,
                      .vendor_library = options_.vendor_library,
-                     .memory = MemoryForParts(),
+                     .memory = MemoryForParts(options_.memory),
                      .journal = journal};
     std::vector<VariantArgs> all;
     args.name = args.backend = args.folder = "cpu";
@@ -367,7 +367,6 @@ class Converter {
   Result<void> CompileVariants(const UnitSource& units, const PackageWriter& writer,
                                const Journal& journal, Manifest& manifest) {
     std::vector<VariantArgs> all = Variants(units, writer.directory(), &journal);
-    // Everything that cannot be is said before the long work begins.
     for (VariantArgs& variant : all) TRY(Plan(variant));
     for (size_t i = 0; i < all.size(); ++i) {
       const double step = (1 - kQuantiseShare) / static_cast<double>(all.size());
@@ -376,12 +375,6 @@ class Converter {
       TRY(Compile(all[i], manifest));
     }
     return {};
-  }
-
-  // What the parts' compilers may take.
-  size_t MemoryForParts() const {
-    if (options_.memory == 0) return 0;
-    return options_.memory > kOwnBytes ? options_.memory - kOwnBytes : 1;
   }
 
   // Where the variant is cut, and what of it will run on the CPU instead.

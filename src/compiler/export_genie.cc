@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
-#include "backends/emitters.h"
+#include "base/file.h"
+#include "compiler/fingerprint.h"
 #include "compiler/genie_config.h"
+#include "compiler/partition.h"
+#include "compiler/parts.h"
 #include "compiler/source.h"
 #include "hexlane/compiler.h"
-#include "hexlane/interrupt.h"
 #include "models/decoder.h"
+#include "package/manifest.h"
 #include "quant/schemes.h"
 #include "runtime/variants.h"
 
@@ -20,6 +23,7 @@ namespace {
 struct Split {
   int first = 0;
   int count = 0;
+  size_t memory_bytes = 0;  // of compiling
 };
 
 // What the manifest says: 16-bit integer activations and an 8-bit cache are what Genie takes.
@@ -70,29 +74,28 @@ Result<std::vector<StageShape>> ChooseStages(const ExportOptions& options, const
   return std::vector<StageShape>{{1, context}, {rows, context}};
 }
 
-// The package's own shards, which are as large as they may be: the embedding is a split of its own
-// then, and goes with the rest where that is whole. Refuses a package with other units on the CPU.
-Result<std::vector<Split>> ChooseSplits(const Variant& variant, const std::string& where) {
+// Genie (2.51) crashes on a binary without a cache, but for the embedding's: a head alone gets the
+// layer before it.
+void JoinHead(std::vector<Split>& splits) {
+  if (splits.size() < 3 || splits.back().count > 1) return;
+  Split& before = splits[splits.size() - 2];
+  Split& head = splits.back();
+  head.memory_bytes += before.memory_bytes / static_cast<size_t>(before.count);
+  --head.first, ++head.count;
+  if (--before.count == 0) splits.erase(splits.end() - 2);
+}
+
+// The shards; the embedding is one of its own, or goes with the rest where that is whole.
+std::vector<Split> ChooseSplits(const Partition& partition) {
   std::vector<Split> splits;
-  for (const Part& part : variant.parts) {
-    const bool embedding = part.first_unit == 0 && part.unit_count == 1;
-    if (part.backend == "qnn") {
-      splits.push_back({part.first_unit, part.unit_count});
-    } else if (!embedding) {
-      return InvalidInput("units {} to {} of this package run on the CPU; Genie has the NPU only",
-                          part.first_unit, part.first_unit + part.unit_count - 1)
-          .At("{}", where)
-          .Remedy("hexlane convert says why; choose another --soc or --quant");
-    }
-  }
-  CHECK(!splits.empty());
-  const int before = splits.front().first;
-  if (splits.size() > 1 && before > 0) {
-    splits.insert(splits.begin(), {0, before});
-  } else {
-    splits.front() = {0, before + splits.front().count};
-  }
-  return splits;
+  for (const UnitRun& run : partition.runs)
+    splits.push_back({run.first, run.count, run.cost.memory_bytes});
+  JoinHead(splits);
+  if (splits.size() != 2 || partition.runs.front().backend == partition.runs.back().backend)
+    return splits;
+  splits[1].first = 0;
+  splits[1].count += splits[0].count;
+  return {splits[1]};
 }
 
 // What an earlier export wrote: the texts and model_001_of_002….bin.
@@ -121,12 +124,18 @@ class GenieExporter {
     const Variant* variant = TRY(FindVariant(*package_, options_.soc));
     target_ = TRY(FindTarget(variant->soc));
     stages_ = TRY(ChooseStages(options_, *package_, *variant));
-    splits_ = TRY(ChooseSplits(*variant, where));
     TRY(ReadModel());
-    StagedDirectory staged =
-        TRY(StagedDirectory::Create(options_.output, {.earlier = ListEarlier, .inputs = {where}}));
-    TRY(Compile(staged.path()));
+    const Partition partition = TRY(Partitioned());
+    splits_ = ChooseSplits(partition);
+    const std::string key = TRY(Key());
+    StagedDirectory staged = TRY(StagedDirectory::Create(
+        options_.output, {.earlier = ListEarlier, .inputs = {where}, .key = key}));
+    const Journal journal(staged.path());
+    Result<void> compiled = Compile(staged.path(), partition.memory, journal);
+    if (!compiled && compiled.error().code == Code::kVendor) staged.Keep();
+    TRY(std::move(compiled));
     TRY(WriteTexts(staged.path()));
+    journal.Remove();
     TRY(staged.Commit());
     TRY(Report());
     report_.seconds =
@@ -152,15 +161,37 @@ class GenieExporter {
           .Remedy("Convert a checkpoint with an eos_token_id in its config.json");
     }
     const UnitSource units = UnitsOf(package_);
-    const std::unique_ptr<Emitter> emitter = TRY(NewEmitter("qnn"));
-    for (int unit = 0; unit < units.count; ++unit) {
-      const Graph graph = TRY(units.load(unit));
-      for (const Node& node : graph.nodes())
-        if (const auto why = emitter->Refuses(graph, node, target_))
-          return Unsupported("{} cannot run on the NPU: {}", graph.NameOf(node), *why);
-      TRY(ReadPositions(graph, config_));
-    }
+    for (int unit = 0; unit < units.count; ++unit)
+      TRY(ReadPositions(TRY(units.load(unit)), config_));
     return {};
+  }
+
+  // Genie has the NPU only.
+  Result<Partition> Partitioned() const {
+    Partition partition =
+        TRY(PartitionUnits(UnitsOf(package_), {.backend = "qnn",
+                                               .target = target_,
+                                               .stage_count = stages_.size(),
+                                               .memory = MemoryForParts(options_.memory)}));
+    if (partition.refusals.empty()) return partition;
+    const Refusal& refusal = partition.refusals.front();
+    return Unsupported("{} {} cannot run on the NPU", refusal.op, refusal.node)
+        .At("{}", package_->directory().string())
+        .Got("{}", refusal.reason)
+        .Remedy("Choose another --soc, or convert with another --quant");
+  }
+
+  // Of everything that the folder's content depends on.
+  Result<std::string> Key() const {
+    Json key = {{"version", HEXLANE_VERSION},
+                {"package", TRY(Sha256File(package_->directory() / kManifestFile))},
+                {"soc", target_->name},
+                {"emulator", options_.emulator},
+                {"stages", Json::array()},
+                {"splits", Json::array()}};
+    for (const StageShape& stage : stages_) key["stages"].push_back({stage.rows, stage.context});
+    for (const Split& split : splits_) key["splits"].push_back(split.count);
+    return KeyOf(key);
   }
 
   // 1-of-2.bin, 2-of-2.bin; without shared weights one file per stage, 1-of-2-r1c512.bin, …
@@ -178,20 +209,20 @@ class GenieExporter {
     args.graph_suffix = fmt::format("_{:03}_of_{:03}", split + 1, splits_.size());
     args.stem = fmt::format("model_{:03}_of_{:03}", split + 1, splits_.size());
     args.vendor_library = options_.vendor_library;
-    if (options_.progress) {
-      const double step = 1.0 / static_cast<double>(splits_.size());
-      args.progress = [this, split, step](double fraction, std::string_view what) {
-        options_.progress((static_cast<double>(split) + fraction) * step, what);
-      };
-    }
     return args;
   }
 
-  Result<void> Compile(const fs::path& directory) {
-    const std::unique_ptr<Emitter> emitter = TRY(NewEmitter("qnn"));
-    for (size_t split = 0; split < splits_.size(); ++split) {
-      TRY(CheckInterrupt());
-      const EmitResult emitted = TRY(emitter->Emit(ArgsFor(split, directory)));
+  // In at most `memory` bytes at a time.
+  Result<void> Compile(const fs::path& directory, size_t memory, const Journal& journal) {
+    std::vector<PartTask> tasks;
+    for (size_t i = 0; i < splits_.size(); ++i)
+      tasks.push_back({"qnn", ArgsFor(i, directory), splits_[i].memory_bytes});
+    const std::vector<EmitResult> results =
+        TRY(EmitParts(std::move(tasks), {.memory = memory,
+                                         .limit = MemoryForParts(options_.memory),
+                                         .journal = &journal,
+                                         .progress = options_.progress}));
+    for (const EmitResult& emitted : results) {
       config_.binaries.insert(config_.binaries.end(), emitted.files.begin(), emitted.files.end());
       std::error_code ignored;  // describes the tensors for our own executor only
       fs::remove(directory / emitted.contract, ignored);

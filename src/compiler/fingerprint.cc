@@ -21,6 +21,11 @@ Result<Json> RecordOf(const fs::path& file) {
 
 }  // namespace
 
+std::string KeyOf(const Json& fingerprint) {
+  const std::string text = fingerprint.dump();
+  return Sha256(std::as_bytes(std::span(text))).substr(0, 16);
+}
+
 Result<void> CheckUnchanged(const Json& fingerprint) {
   if (!fingerprint.is_object() || !fingerprint.contains("inputs")) return {};
   for (const Json& input : *TRY(JsonArray(fingerprint, "inputs", "manifest.json: conversion"))) {

@@ -15,6 +15,9 @@ namespace hexlane {
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint);
 
+// A name for what is being made from it, while that is unfinished.
+std::string KeyOf(const Json& fingerprint);
+
 // Whether the input files that a package's fingerprint speaks of are still those it was made from:
 // kInvalidInput names the first that is there but was changed. One that is gone is not looked at.
 Result<void> CheckUnchanged(const Json& fingerprint);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/parts.h"
 #include "compiler/quantise.h"
 
 namespace hexlane {
@@ -48,7 +49,7 @@ ConvertJob QuantiseJob(const JobArgs& args, const Weights& weights) {
           .inputs = args.inputs,
           .outputs = {args.staging / "weights.bin",
                       args.staging / LastQuantiseRecord(args.units.count)},
-          .memory_bytes = args.own_bytes + weights.largest * kBytesPerWeight,
+          .memory_bytes = kOwnBytes + weights.largest * kBytesPerWeight,
           .seconds = kStartSeconds + per_weight * static_cast<double>(weights.all)};
 }
 
@@ -59,7 +60,7 @@ ConvertJob PartJob(const JobArgs& args, const VariantArgs& variant, const UnitRu
           .only = stem,
           .inputs = quantise.outputs,
           .outputs = {args.staging / PartRecord(stem)},
-          .memory_bytes = args.own_bytes + run.cost.memory_bytes,
+          .memory_bytes = kOwnBytes + run.cost.memory_bytes,
           .seconds =
               kStartSeconds + kSecondsPerCompilerByte * static_cast<double>(run.cost.memory_bytes),
           .dependencies = {quantise.id}};
@@ -70,7 +71,7 @@ ConvertJob PackageJob(const JobArgs& args, const Weights& weights,
   ConvertJob job{
       .id = "package",
       .outputs = {args.package / "manifest.json"},
-      .memory_bytes = args.own_bytes,
+      .memory_bytes = kOwnBytes,
       .seconds = kStartSeconds + kSecondsPerHashedByte * static_cast<double>(weights.bytes)};
   for (const ConvertJob& other : before) {
     job.dependencies.push_back(other.id);

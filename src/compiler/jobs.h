@@ -20,7 +20,6 @@ struct JobArgs {
   std::vector<VariantArgs> variants;  // with their partitions, made from `units`
   UnitSource units;
   int calibration_tokens = 0;
-  size_t own_bytes = 0;  // of a process beside what it is given to do
 };
 
 Result<std::vector<ConvertJob>> JobsOf(const JobArgs& args);

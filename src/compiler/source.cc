@@ -60,6 +60,12 @@ Result<void> CheckUnit(const Graph& graph, int unit, const ModelShape& model,
 UnitSource UnitsOf(std::shared_ptr<const Package> package) {
   const int count = package->plan().model.layers + 2;
   const auto load = [package = std::move(package)](int unit) -> Result<Graph> {
+    if (!package->Has(UnitFile(unit))) {
+      return InvalidInput(
+                 "the package was split for delivery: it has no graphs to compile or verify")
+          .At("{}", package->directory().string())
+          .Remedy("Use the package that it was split from");
+    }
     const std::string text = TRY(package->ReadText(UnitFile(unit)));
     const std::string where = (package->directory() / UnitFile(unit)).string();
     Graph graph =

@@ -54,8 +54,6 @@ Result<void> CompilePart(const VariantArgs& args, std::string_view stem);
 
 // What names a part, and its files begin with: htp/SM8650.1-3.
 std::string PartStem(const VariantArgs& args, const UnitRun& run);
-// Its record, in the folder of the unfinished package.
-std::filesystem::path PartRecord(std::string_view stem);
 
 // Where CompileVariant will cut.
 Result<Partition> PartitionOf(const VariantArgs& args);

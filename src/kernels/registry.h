@@ -17,6 +17,7 @@
 #include "kernels/matmul/plain.h"
 #include "kernels/matmul/quantized.h"
 #include "kernels/norm/norm.h"
+#include "kernels/quantize/block_scale.h"
 #include "kernels/rope/rotate.h"
 
 namespace hexlane {
@@ -30,7 +31,8 @@ namespace hexlane {
   OP(SiluMul)                  \
   OP(Rotate)                   \
   OP(StoreKv)                  \
-  OP(Attend)
+  OP(Attend)                   \
+  OP(BlockScales)
 
 enum class KernelOp : uint8_t {
 #define OP(Name) k##Name,

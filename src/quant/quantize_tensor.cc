@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "base/encoding.h"
+#include "base/thread_pool.h"
 #include "kernels/pack/pack.h"
 #include "quant/weights.h"
 
 namespace hexlane {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 2048;
+constexpr int64_t kRowsAtOnce = 4 * kStripRows;  // whole strips: threads share none
 constexpr float kMaxF16 = 65504;
 
 // Signal and error energy, for the signal-to-noise ratio.
@@ -21,6 +22,10 @@ struct Energy {
     signal += static_cast<double>(want) * want;
     const double difference = static_cast<double>(got) - want;
     error += difference * difference;
+  }
+  void Add(const Energy& other) {
+    signal += other.signal;
+    error += other.error;
   }
   std::optional<double> snr_db() const {
     if (error == 0) return std::nullopt;
@@ -42,25 +47,14 @@ std::vector<float> ReadRows(const TensorView& weight, int64_t first, int64_t cou
   return values;
 }
 
-template <typename T>
-void Append(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-void AppendRows(QuantizedMatrix& to, const QuantizedMatrix& from) {
-  to.n += from.n;
-  Append(to.q, from.q);
-  Append(to.scales, from.scales);
-  Append(to.block_scales, from.block_scales);
-  Append(to.mins, from.mins);
-}
-
-void AddRows(Energy& energy, const FloatMatrix& want, const QuantizedMatrix& got) {
+Energy EnergyOf(const FloatMatrix& want, const QuantizedMatrix& got) {
+  Energy energy;
   std::vector<float> row(static_cast<size_t>(want.k));
   for (int64_t i = 0; i < want.n; ++i) {
     got.DequantizeRow(i, row.data());
     for (int64_t j = 0; j < want.k; ++j) energy.Add(want.row(i)[j], row[j]);
   }
+  return energy;
 }
 
 Result<void> CheckFitsF16(const FloatMatrix& weights) {
@@ -74,30 +68,44 @@ Result<void> CheckFitsF16(const FloatMatrix& weights) {
       .Got("{}", *bad);
 }
 
-// Calls body(rows as a FloatMatrix) for all rows, a chunk at a time.
+// Calls body(rows as a FloatMatrix) for all rows, some at a time and on several threads; it returns
+// their Energy. The sum, and of several errors the one that is returned, do not depend on threads.
 template <typename Body>
-Result<void> ForEachChunk(const TensorView& weight, std::string_view name, const Body& body) {
+Result<Energy> ForEachChunk(const TensorView& weight, std::string_view name, ThreadPool* pool,
+                            const Body& body) {
   const int64_t n = weight.shape[0];
-  for (int64_t first = 0; first < n; first += kRowsAtOnce) {
-    const int64_t count = std::min(kRowsAtOnce, n - first);
-    const std::vector<float> values = ReadRows(weight, first, count);
-    TRY(body(FloatMatrix{values, count, weight.shape[1], name, first}));
-  }
-  return {};
+  const int64_t chunks = (n + kRowsAtOnce - 1) / kRowsAtOnce;
+  std::vector<Result<Energy>> results(static_cast<size_t>(chunks));
+  const auto work = [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      const int64_t first = chunk * kRowsAtOnce;
+      const int64_t count = std::min(kRowsAtOnce, n - first);
+      const std::vector<float> values = ReadRows(weight, first, count);
+      results[chunk] = body(FloatMatrix{values, count, weight.shape[1], name, first});
+    }
+  };
+  if (pool)
+    pool->ParallelFor(chunks, 1, work);
+  else
+    work(0, chunks);
+  Energy sum;
+  for (Result<Energy>& result : results) sum.Add(TRY(std::move(result)));
+  return sum;
 }
 
-Result<QuantizedTensor> ToF16(const TensorView& weight, std::string_view name) {
-  std::vector<uint16_t> halves;
-  halves.reserve(static_cast<size_t>(weight.shape.elements()));
-  Energy energy;
-  TRY(ForEachChunk(weight, name, [&](const FloatMatrix& rows) -> Result<void> {
-    TRY(CheckFitsF16(rows));
-    for (float value : rows.values) {
-      halves.push_back(F32ToF16(value));
-      energy.Add(value, F16ToF32(halves.back()));
-    }
-    return {};
-  }));
+Result<QuantizedTensor> ToF16(const TensorView& weight, std::string_view name, ThreadPool* pool) {
+  std::vector<uint16_t> halves(static_cast<size_t>(weight.shape.elements()));
+  const Energy energy =
+      TRY(ForEachChunk(weight, name, pool, [&](const FloatMatrix& rows) -> Result<Energy> {
+        TRY(CheckFitsF16(rows));
+        Energy sum;
+        uint16_t* half = halves.data() + rows.first_row * rows.k;
+        for (const float value : rows.values) {
+          *half = F32ToF16(value);
+          sum.Add(value, F16ToF32(*half++));
+        }
+        return sum;
+      }));
   return QuantizedTensor{Tensor::FromVector(std::move(halves), weight.shape, DType::kF16),
                          energy.snr_db()};
 }
@@ -107,18 +115,15 @@ Result<QuantizedTensor> ToF16(const TensorView& weight, std::string_view name) {
 Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
                                        std::string_view name, ThreadPool* pool) {
   CHECK(weight.shape.rank() == 2);
-  if (scheme == Scheme::kPlain) return ToF16(weight, name);
-  QuantizedMatrix matrix;
-  matrix.scheme = scheme;
-  matrix.k = weight.shape[1];
-  Energy energy;
-  TRY(ForEachChunk(weight, name, [&](const FloatMatrix& rows) -> Result<void> {
-    const QuantizedMatrix part = TRY(QuantizeWeights(rows, scheme, {.pool = pool}));
-    AddRows(energy, rows, part);
-    AppendRows(matrix, part);
-    return {};
-  }));
-  return QuantizedTensor{Pack(matrix), energy.snr_db()};
+  if (scheme == Scheme::kPlain) return ToF16(weight, name, pool);
+  Packer packer(scheme, weight.shape[0], weight.shape[1]);
+  const Energy energy =
+      TRY(ForEachChunk(weight, name, pool, [&](const FloatMatrix& rows) -> Result<Energy> {
+        const QuantizedMatrix part = TRY(QuantizeWeights(rows, scheme));
+        packer.Store(part, rows.first_row);
+        return EnergyOf(rows, part);
+      }));
+  return QuantizedTensor{std::move(packer).Finish(), energy.snr_db()};
 }
 
 Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name) {

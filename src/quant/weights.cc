@@ -7,14 +7,13 @@
 
 #include "base/check.h"
 #include "base/dtype.h"
-#include "base/thread_pool.h"
+#include "kernels/registry.h"
 #include "quant/encodings.h"
 
 namespace hexlane {
 namespace {
 
-constexpr int kBlock = 32;
-constexpr int kBlockScales = 16;  // integer block scales are 1..16
+constexpr int kBlock = kScaledBlock;
 
 float MaxAbs(std::span<const float> values) {
   float largest = 0;
@@ -46,66 +45,35 @@ void QuantizeSymmetricRow(std::span<const float> row, int64_t n, QuantizedMatrix
   }
 }
 
-// Σ |error|^2.5 of 32 weights rounded to -8..7 times `scale`. Written so that both loops become
-// vector instructions.
-float BlockError(const std::array<float, kBlock>& block, float scale) {
-  constexpr float kRound = 0x1.8p23f;  // adding and taking it away rounds half to even
-  const float inverse = 1 / scale;     // a tie rounded the other way costs the same
-  std::array<float, kBlock> errors;
-  for (int i = 0; i < kBlock; ++i) {
-    float level = block[i] * inverse;
-    level = level < 7.0f ? level : 7.0f;
-    level = level > -8.0f ? level : -8.0f;
-    const float error = ((level + kRound) - kRound) * scale - block[i];
-    errors[i] = error * error * std::sqrt(std::abs(error));
-  }
-  for (int width = kBlock / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) errors[i] += errors[i + width];
-  return errors[0];
-}
-
-// Error of the block's largest weight alone where it is cut off: never more than the block's.
-float CutOffError(float largest, float lowest, float scale) {
-  const float above = std::max(largest - 7 * scale, -8 * scale - lowest);
-  return above > 0 ? above * above * std::sqrt(above) : 0;
-}
-
-// The scale with the least error, the smallest of several. From the largest down, until cutting off
-// alone costs more.
-int BestBlockScale(std::span<const float> block, float channel_scale) {
+void BestBlockScales(std::span<const float> row, float channel_scale, uint8_t* scales) {
+  static const auto search = Best<KernelOp::kBlockScales>();
+  const size_t whole = row.size() / kBlock;
+  search(row.data(), static_cast<int64_t>(whole), channel_scale, scales);
+  if (row.size() % kBlock == 0) return;
   std::array<float, kBlock> padded{};  // zeros have no error
-  std::ranges::copy(block, padded.begin());
-  const auto [lowest, largest] = std::ranges::minmax(block);
-  int best = kBlockScales;
-  float least = BlockError(padded, static_cast<float>(best) * channel_scale);
-  for (int s = kBlockScales - 1; s >= 1; --s) {
-    const float scale = static_cast<float>(s) * channel_scale;
-    if (CutOffError(largest, lowest, scale) > least) break;
-    const float error = BlockError(padded, scale);
-    if (error <= least) least = error, best = s;
-  }
-  return best;
+  std::ranges::copy(row.subspan(whole * kBlock), padded.begin());
+  search(padded.data(), 1, channel_scale, scales + whole);
 }
 
-int ChooseBlockScale(std::span<const float> block, float channel_scale, BlockScaleRule rule) {
-  if (rule == BlockScaleRule::kBest) return BestBlockScale(block, channel_scale);
+uint8_t BlockScaleOf(std::span<const float> block, float channel_scale, BlockScaleRule rule) {
   const double ratio = static_cast<double>(MaxAbs(block)) / 7 / channel_scale;
   const double scale =
       rule == BlockScaleRule::kRound ? std::nearbyint(ratio) : std::ceil(ratio - 1e-9);
-  return static_cast<int>(std::clamp<double>(scale, 1, kBlockScales));
+  return static_cast<uint8_t>(std::clamp<double>(scale, 1, kMaxBlockScale));
 }
 
 void QuantizeLpbqRow(std::span<const float> row, int64_t n, BlockScaleRule rule,
                      QuantizedMatrix& out) {
   const IntegerRange integers = FullRange(4, true);
-  const float channel_scale = FitSymmetric(MaxAbs(row), {0, 7 * kBlockScales}).scale;
+  const float channel_scale = FitSymmetric(MaxAbs(row), {0, 7 * kMaxBlockScale}).scale;
   out.scales[n] = channel_scale;
+  uint8_t* scales = out.block_scales.data() + n * out.blocks();
+  if (rule == BlockScaleRule::kBest) BestBlockScales(row, channel_scale, scales);
   int8_t* q = out.q.data() + n * out.k;
   for (int64_t b = 0; b < out.blocks(); ++b) {
     const std::span<const float> block = Block(row, b, out);
-    const int s = ChooseBlockScale(block, channel_scale, rule);
-    out.block_scales[n * out.blocks() + b] = static_cast<uint8_t>(s);
-    const Affine affine{static_cast<float>(s) * channel_scale, 0};
+    if (rule != BlockScaleRule::kBest) scales[b] = BlockScaleOf(block, channel_scale, rule);
+    const Affine affine{static_cast<float>(scales[b]) * channel_scale, 0};
     QuantizeValues(block, affine, integers, q + (block.data() - row.data()));
   }
 }
@@ -123,20 +91,6 @@ void QuantizeAffineRow(std::span<const float> row, int64_t n, QuantizedMatrix& o
     std::ranges::transform(block, above.begin(), [m = m](float w) { return w - m; });
     QuantizeValues({above.data(), block.size()}, affine, {0, 15}, q + (block.data() - row.data()));
   }
-}
-
-QuantizedMatrix Allocate(const FloatMatrix& weights, Scheme scheme) {
-  QuantizedMatrix out;
-  out.scheme = scheme;
-  out.n = weights.n;
-  out.k = weights.k;
-  out.q.resize(weights.n * weights.k);
-  const ScaleKind kind = Info(scheme).scale;
-  const int64_t blocks = weights.n * out.blocks();
-  out.scales.resize(kind == ScaleKind::kInteger ? weights.n : blocks);
-  if (kind == ScaleKind::kInteger) out.block_scales.resize(blocks);
-  if (kind == ScaleKind::kAffine) out.mins.resize(blocks);
-  return out;
 }
 
 void QuantizeRow(std::span<const float> row, int64_t n, BlockScaleRule rule, QuantizedMatrix& out) {
@@ -172,14 +126,8 @@ Result<QuantizedMatrix> QuantizeWeights(const FloatMatrix& weights, Scheme schem
                                         const WeightOptions& options) {
   CHECK(static_cast<int64_t>(weights.values.size()) == weights.n * weights.k);
   TRY(CheckWeights(weights, scheme));
-  QuantizedMatrix out = Allocate(weights, scheme);
-  const auto rows = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) QuantizeRow(weights.row(i), i, options.block_scales, out);
-  };
-  if (options.pool)
-    options.pool->ParallelFor(weights.n, 16, rows);
-  else
-    rows(0, weights.n);
+  QuantizedMatrix out = QuantizedMatrix::Zero(scheme, weights.n, weights.k);
+  for (int64_t i = 0; i < weights.n; ++i) QuantizeRow(weights.row(i), i, options.block_scales, out);
   return out;
 }
 

@@ -11,8 +11,6 @@
 
 namespace hexlane {
 
-class ThreadPool;
-
 // A row-major float matrix [n, k] and the name that errors give it.
 struct FloatMatrix {
   std::span<const float> values;  // n * k of them
@@ -33,7 +31,6 @@ enum class BlockScaleRule : uint8_t {
 
 struct WeightOptions {
   BlockScaleRule block_scales = BlockScaleRule::kBest;
-  ThreadPool* pool = nullptr;  // rows in parallel when given
 };
 
 // `weights` in `scheme` (not kPlain). Scales are rounded to the type they are stored in before the

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "base/dtype.h"
-#include "base/thread_pool.h"
 #include "quant/golden_cases.h"
 
 namespace hexlane {
@@ -150,16 +149,6 @@ TEST(Weights, RefusesWhatFloat16ScalesCannotHold) {
   values[9] = 1e6f;
   EXPECT_FALSE(QuantizeWeights({values, 1, 32, "w"}, Scheme::kW4Affine32));
   EXPECT_TRUE(QuantizeWeights({values, 1, 32, "w"}, Scheme::kW8Channel));
-}
-
-TEST(Weights, ThreadsDoNotChangeTheResult) {
-  const std::vector<float> values = Normal(100 * 96);
-  const FloatMatrix w{values, 100, 96, "w"};
-  ThreadPool pool(2);
-  const QuantizedMatrix one = *QuantizeWeights(w, Scheme::kW4Lpbq32);
-  const QuantizedMatrix two = *QuantizeWeights(w, Scheme::kW4Lpbq32, {.pool = &pool});
-  EXPECT_EQ(one.q, two.q);
-  EXPECT_EQ(one.block_scales, two.block_scales);
 }
 
 }  // namespace

@@ -79,24 +79,12 @@ TEST_F(Genie, GivesTheTokensOfOurOwnRuntime) {
   }
 }
 
-// A package of several shards, as large models have them.
+// Little memory, or a large model.
 TEST_F(Genie, EveryShardBecomesABinaryOfItsOwn) {
   Convert({"--quant", "w4a16", "--emulator"});
   const std::string prompt = "Twenty tokens or so.";
   const Json ours = TokensOfHexlane(prompt, "4");
-  EditJson(Path("pkg") + "/manifest.json", [](Json& manifest) {
-    for (Json& variant : manifest["plan"]["variants"]) {
-      if (variant["soc"] == "") continue;
-      Json first = variant["parts"].back(), second = first;
-      first["unit_count"] = 1;
-      second["unit_count"] = 2;
-      second["first_unit"] = 2;
-      first["output"] = second["input"] = "layers.0.out";
-      variant["parts"].back() = first;
-      variant["parts"].push_back(second);
-    }
-  });
-  const CliResult exported = Export({"--emulator"});
+  const CliResult exported = Export({"--emulator", "--memory", "475MiB"});
   ASSERT_EQ(exported.exit_code, 0) << exported.err;
   // The embedding, layer 0, layer 1 with the head; a file for each of two graphs.
   EXPECT_EQ(ReadJsonFile(Path("out") +
@@ -130,6 +118,7 @@ TEST_F(Genie, RefusesShapesThatGenieRunsWrong) {
   ExpectRefused(Export({"--soc", "SM8550"}), 3, {"SM8550", "Convert with --soc"});
   ExpectRefused(Export({"--soc", "SM1"}), 2, {"SM1", "SM8650"});
   ExpectRefused(Export({"--prefill-rows", "-3"}), 2, {"--prefill-rows", "-3"});
+  ExpectRefused(Export({"--memory", "300MiB"}), 3, {"--memory", "needs more memory"});
   Convert({"--quant", "w8a16"}, "llama-rope-yarn");
   ExpectRefused(Export(), 3, {"layers.0.", "rotary frequencies", "Llama 3.1"});
   EXPECT_FALSE(fs::exists(Path("out")));

@@ -52,6 +52,7 @@ TEST_F(PackageVerbs, SplitPackagesRunAndNoticeDamage) {
   Arguments whole = run;
   whole[1] = package;
   EXPECT_EQ(RunCli(run).json()["tokens"], RunCli(whole).json()["tokens"]);
+  ExpectRefused(RunCli({"verify", Path("out/SM8650")}), 3, {"split for delivery", "split from"});
   fs::remove(Path("out/SM8650/htp/SM8650.bin"));
   WriteFile(Path("out/SM8650/htp/SM8650.bin"), std::string(kBinaryBytes, 'x'));
   ExpectRefused(RunCli(run), 3, {"SM8650.bin", "SHA-256"});

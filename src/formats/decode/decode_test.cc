@@ -76,13 +76,6 @@ TEST(Decode, EveryBlockTypeMatchesGgmlBitForBit) {
   }
 }
 
-TEST(Decode, HalfBitsAgreesWithBaseForEveryHalf) {
-  for (uint32_t half = 0; half < 65536; ++half)
-    ASSERT_EQ(std::bit_cast<uint32_t>(HalfBits(static_cast<uint16_t>(half))),
-              std::bit_cast<uint32_t>(F16ToF32(static_cast<uint16_t>(half))))
-        << half;
-}
-
 TEST(Decode, ReadsPlainIntegersAndDoubles) {
   const auto decode = [](StorageType type, const auto& values) {
     std::vector<float> out(std::size(values));

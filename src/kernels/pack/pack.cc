@@ -1,6 +1,7 @@
 #include "kernels/pack/pack.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -45,8 +46,8 @@ struct Strip {
   explicit Strip(Scheme scheme, int64_t k)
       : packer(PackerOf(scheme)), layout(LayoutOf(scheme, k)), bits(Info(scheme).bits) {}
 
-  void StoreRow(const QuantizedMatrix& m, int64_t row, std::byte* strip) const {
-    const int lane = static_cast<int>(row % kStripRows);
+  // Row `row` of m as row `lane` of the strip.
+  void StoreRow(const QuantizedMatrix& m, int64_t row, int lane, std::byte* strip) const {
     for (int64_t i = 0; i < m.k; ++i) {
       const Cell cell = CellOf(bits, lane, i % kTileColumns);
       const int stored = m.q[row * m.k + i] + packer.q_offset;
@@ -79,6 +80,9 @@ struct Strip {
   // Row `lane` of the strip into row `row` of m.
   void LoadRow(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
     for (int64_t i = 0; i < m.k; ++i) m.q[row * m.k + i] = static_cast<int8_t>(Q(strip, lane, i));
+    LoadScales(strip, lane, row, m);
+  }
+  void LoadScales(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
     if (packer.channel_scales) m.scales[row] = ChannelScale(strip, lane);
     for (int64_t b = 0; packer.load && b < layout.blocks; ++b) {
       const BlockScale block = ScaleOf(strip, lane, b);
@@ -86,6 +90,24 @@ struct Strip {
       if (!packer.channel_scales) m.scales[index] = block.scale;
       if (!m.block_scales.empty()) m.block_scales[index] = static_cast<uint8_t>(block.scale);
       if (!m.mins.empty()) m.mins[index] = block.min;
+    }
+  }
+
+  // The first `lanes` rows of the strip as columns of `out`, whose rows are `stride` apart.
+  void LoadColumns(const std::byte* strip, int64_t k, int lanes, int8_t* out,
+                   int64_t stride) const {
+    for (int64_t column = 0; column < k; ++column) {
+      const Cell cell = CellOf(bits, 0, column % kTileColumns);
+      const std::byte* tile = strip + column / kTileColumns * layout.tile_bytes;
+      const auto* first = reinterpret_cast<const uint8_t*>(tile + cell.byte);
+      const int mask = bits == 4 ? 15 : 255;
+      int8_t* to = out + column * stride;
+      std::array<uint8_t, kStripRows>
+          row;  // in full, whatever `lanes`: compilers make vectors of it
+      for (int lane = 0; lane < kStripRows; ++lane)
+        row[lane] =
+            static_cast<uint8_t>(((first[4 * lane] >> cell.shift) & mask) - packer.q_offset);
+      std::memcpy(to, row.data(), static_cast<size_t>(lanes));
     }
   }
 
@@ -99,19 +121,6 @@ struct Strip {
     }
   }
 };
-
-QuantizedMatrix Empty(Scheme scheme, int64_t rows, int64_t k) {
-  QuantizedMatrix m;
-  m.scheme = scheme;
-  m.n = rows;
-  m.k = k;
-  m.q.resize(rows * k);
-  const ScaleKind kind = Info(scheme).scale;
-  m.scales.resize(rows * (kind == ScaleKind::kInteger ? 1 : m.blocks()));
-  if (kind == ScaleKind::kInteger) m.block_scales.resize(rows * m.blocks());
-  if (kind == ScaleKind::kAffine) m.mins.resize(rows * m.blocks());
-  return m;
-}
 }  // namespace
 
 int QOffset(Scheme scheme) { return PackerOf(scheme).q_offset; }
@@ -132,33 +141,73 @@ size_t PackedBytes(Scheme scheme, int64_t n, int64_t k) {
   return static_cast<size_t>((n + kStripRows - 1) / kStripRows * LayoutOf(scheme, k).strip_bytes);
 }
 
-Tensor Pack(const QuantizedMatrix& m) {
-  const Strip strip(m.scheme, m.k);
-  const size_t bytes = PackedBytes(m.scheme, m.n, m.k);
-  std::shared_ptr<std::byte[]> data(
-      new (std::align_val_t{kAlign}) std::byte[bytes](),
-      [](std::byte* p) { operator delete[](p, std::align_val_t{kAlign}); });
+Packer::Packer(Scheme scheme, int64_t n, int64_t k)
+    : shape_{n, k},
+      scheme_(scheme),
+      size_(PackedBytes(scheme, n, k)),
+      bytes_(new(std::align_val_t{kAlign}) std::byte[size_](),
+             [](std::byte* p) { operator delete[](p, std::align_val_t{kAlign}); }) {
+  const Strip strip(scheme, k);
   const auto pad =
       static_cast<std::byte>(strip.bits == 4 ? strip.packer.q_offset * 17 : strip.packer.q_offset);
-  for (size_t at = 0; at < bytes; at += strip.layout.strip_bytes)
-    std::fill_n(data.get() + at, strip.layout.scales, pad);
-  for (int64_t row = 0; row < m.n; ++row)
-    strip.StoreRow(m, row, data.get() + row / kStripRows * strip.layout.strip_bytes);
-  const TensorView view{{data.get(), bytes}, Shape{m.n, m.k}, DType::kI8, m.scheme};
-  return Tensor(view, std::shared_ptr<const void>(data, data.get()));
+  for (size_t at = 0; at < size_; at += strip.layout.strip_bytes)
+    std::fill_n(bytes_.get() + at, strip.layout.scales, pad);
+}
+
+void Packer::Store(const QuantizedMatrix& rows, int64_t first_row) {
+  CHECK(rows.scheme == scheme_ && rows.k == shape_[1]);
+  CHECK(first_row >= 0 && first_row + rows.n <= shape_[0]);
+  const Strip strip(scheme_, rows.k);
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const int64_t row = first_row + i;
+    strip.StoreRow(rows, i, static_cast<int>(row % kStripRows),
+                   bytes_.get() + row / kStripRows * strip.layout.strip_bytes);
+  }
+}
+
+Tensor Packer::Finish() && {
+  const TensorView view{{bytes_.get(), size_}, shape_, DType::kI8, scheme_};
+  const std::byte* first = bytes_.get();
+  return Tensor(view, std::shared_ptr<const void>(std::move(bytes_), first));
+}
+
+Tensor Pack(const QuantizedMatrix& m) {
+  Packer packer(m.scheme, m.n, m.k);
+  packer.Store(m, 0);
+  return std::move(packer).Finish();
 }
 
 QuantizedMatrix Unpack(const TensorView& packed, int64_t first_row, int64_t rows) {
   CHECK(packed.shape.rank() == 2 && first_row >= 0 && rows >= 0);
   CHECK(first_row + rows <= packed.shape[0]);
   const Strip strip(packed.scheme, packed.shape[1]);
-  QuantizedMatrix m = Empty(packed.scheme, rows, packed.shape[1]);
+  QuantizedMatrix m = QuantizedMatrix::Zero(packed.scheme, rows, packed.shape[1]);
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t row = first_row + r;
     strip.LoadRow(packed.bytes.data() + row / kStripRows * strip.layout.strip_bytes,
                   static_cast<int>(row % kStripRows), r, m);
   }
   return m;
+}
+
+QuantizedMatrix UnpackScales(const TensorView& packed) {
+  const Strip strip(packed.scheme, packed.shape[1]);
+  QuantizedMatrix m = QuantizedMatrix::Empty(packed.scheme, packed.shape[0], packed.shape[1]);
+  for (int64_t row = 0; row < m.n; ++row)
+    strip.LoadScales(packed.bytes.data() + row / kStripRows * strip.layout.strip_bytes,
+                     static_cast<int>(row % kStripRows), row, m);
+  return m;
+}
+
+std::vector<int8_t> UnpackTransposed(const TensorView& packed) {
+  const int64_t n = packed.shape[0], k = packed.shape[1];
+  const Strip strip(packed.scheme, k);
+  std::vector<int8_t> q(static_cast<size_t>(n * k));
+  const std::byte* at = packed.bytes.data();
+  for (int64_t row = 0; row < n; row += kStripRows, at += strip.layout.strip_bytes)
+    strip.LoadColumns(at, k, static_cast<int>(std::min<int64_t>(kStripRows, n - row)),
+                      q.data() + row, n);
+  return q;
 }
 
 void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, float* out) {

@@ -22,6 +22,9 @@
 #ifndef HEXLANE_KERNELS_PACK_PACK_H_
 #define HEXLANE_KERNELS_PACK_PACK_H_
 
+#include <memory>
+#include <vector>
+
 #include "base/quantized_matrix.h"
 #include "base/tensor.h"
 #include "kernels/pack/layout.h"
@@ -36,8 +39,28 @@ size_t PackedBytes(Scheme scheme, int64_t n, int64_t k);
 
 Tensor Pack(const QuantizedMatrix& matrix);
 
+// The same, some rows at a time. Threads may store at once where they share no strip (kStripRows
+// rows, from a multiple of it).
+class Packer {
+ public:
+  Packer(Scheme scheme, int64_t n, int64_t k);
+  // Row 0 of `rows` as row `first_row` of the matrix, and so on; each row of it once.
+  void Store(const QuantizedMatrix& rows, int64_t first_row);
+  Tensor Finish() &&;
+
+ private:
+  Shape shape_;
+  Scheme scheme_;
+  size_t size_;
+  std::shared_ptr<std::byte[]> bytes_;
+};
+
 // Rows first_row .. first_row + rows - 1 as plain arrays / as real numbers (out [rows, k]).
 QuantizedMatrix Unpack(const TensorView& packed, int64_t first_row, int64_t rows);
+// What Unpack gives of all rows, but for the integers: q stays empty.
+QuantizedMatrix UnpackScales(const TensorView& packed);
+// The integers of all rows, column by column: [k, n].
+std::vector<int8_t> UnpackTransposed(const TensorView& packed);
 void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, float* out);
 
 // For a view made from an untrusted file: kCorrupt unless it is a sane 2-D shape whose packed size

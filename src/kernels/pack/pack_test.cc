@@ -22,6 +22,23 @@ TEST_P(Packing, UnpackReturnsTheSameMatrix) {
   }
 }
 
+TEST_P(Packing, UnpackTransposedGivesColumns) {
+  for (const auto [n, k] : {std::array{1, 1}, {16, 32}, {33, 70}}) {
+    const QuantizedMatrix m = RandomMatrix(GetParam(), n, k, 1);
+    const Tensor packed = Pack(m);
+    const std::vector<int8_t> columns = UnpackTransposed(packed.view());
+    ASSERT_EQ(columns.size(), m.q.size());
+    for (int row = 0; row < n; ++row)
+      for (int column = 0; column < k; ++column)
+        ASSERT_EQ(columns[column * n + row], m.q[row * k + column]) << row << ", " << column;
+    const QuantizedMatrix scales = UnpackScales(packed.view());
+    EXPECT_TRUE(scales.q.empty());
+    EXPECT_EQ(scales.scales, m.scales);
+    EXPECT_EQ(scales.block_scales, m.block_scales);
+    EXPECT_EQ(scales.mins, m.mins);
+  }
+}
+
 TEST_P(Packing, DequantizeRowsMatchesThePlainMatrix) {
   const QuantizedMatrix m = RandomMatrix(GetParam(), 35, 70, 2);
   std::vector<float> rows(3 * 70), want(70);

@@ -49,6 +49,39 @@ TEST_P(FloatKernel, RmsNormMatches) {
   }
 }
 
+// In double, over all sixteen.
+double BlockErrorByDefinition(const float* w, double scale) {
+  double sum = 0;
+  for (int i = 0; i < kScaledBlock; ++i) {
+    const double q = std::min(std::max(std::nearbyint(w[i] / scale), -8.0), 7.0);
+    sum += std::pow(std::abs(w[i] - q * scale), 2.5);
+  }
+  return sum;
+}
+
+TEST_P(FloatKernel, BlockScalesAreTheBest) {
+  constexpr int kBlocks = 500;
+  std::vector<float> w = Random(kBlocks * kScaledBlock, 5);
+  std::fill_n(w.begin() + 3 * kScaledBlock, kScaledBlock, 0.0f);
+  w[4 * kScaledBlock + 7] = -20;  // an outlier; the largest of the channel
+  for (int i = 0; i < kScaledBlock; ++i) w[5 * kScaledBlock + i] *= 0.01f;
+  const float channel_scale = 20.0f / (7 * kMaxBlockScale);
+  std::vector<uint8_t> scales(kBlocks + 1, 99);
+  Get<KernelOp::kBlockScales>()(w.data(), kBlocks, channel_scale, scales.data());
+  EXPECT_EQ(scales[3], 1);
+  EXPECT_EQ(scales[kBlocks], 99);
+  for (int b = 0; b < kBlocks; ++b) {
+    const float* block = &w[b * kScaledBlock];
+    double least = INFINITY;
+    for (int s = 1; s <= kMaxBlockScale; ++s)
+      least = std::min(least, BlockErrorByDefinition(block, s * channel_scale));
+    ASSERT_GE(scales[b], 1);
+    ASSERT_LE(scales[b], kMaxBlockScale);
+    EXPECT_LE(BlockErrorByDefinition(block, scales[b] * channel_scale), least * 1.0001 + 1e-12)
+        << "block " << b << ", scale " << int{scales[b]};
+  }
+}
+
 TEST_P(FloatKernel, SiluMulMatchesOverTheWholeRange) {
   std::vector<float> gate = Random(1000, 1, 5), up = Random(1000, 2), y(1000);
   gate[0] = -200, gate[1] = 200, gate[2] = 0, gate[3] = -88;

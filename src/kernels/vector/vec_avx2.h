@@ -21,6 +21,7 @@ inline F32 Fma(F32 a, F32 b, F32 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 inline F32 Max(F32 a, F32 b) { return {_mm256_max_ps(a.v, b.v)}; }
 inline F32 Min(F32 a, F32 b) { return {_mm256_min_ps(a.v, b.v)}; }
 inline F32 Abs(F32 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
+inline F32 Sqrt(F32 a) { return {_mm256_sqrt_ps(a.v)}; }
 inline F32 Round(F32 a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT)}; }
 inline F32 TimesPowerOfTwo(F32 a, F32 n) {
   const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127));

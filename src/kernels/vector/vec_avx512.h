@@ -21,6 +21,7 @@ inline F32 Fma(F32 a, F32 b, F32 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
 inline F32 Max(F32 a, F32 b) { return {_mm512_max_ps(a.v, b.v)}; }
 inline F32 Min(F32 a, F32 b) { return {_mm512_min_ps(a.v, b.v)}; }
 inline F32 Abs(F32 a) { return {_mm512_abs_ps(a.v)}; }
+inline F32 Sqrt(F32 a) { return {_mm512_sqrt_ps(a.v)}; }
 inline F32 Round(F32 a) { return {_mm512_roundscale_ps(a.v, 0)}; }
 inline F32 TimesPowerOfTwo(F32 a, F32 n) { return {_mm512_scalef_ps(a.v, n.v)}; }
 inline float Sum(F32 a) { return _mm512_reduce_add_ps(a.v); }

@@ -50,6 +50,9 @@ inline F32 Min(F32 a, F32 b) {
 inline F32 Abs(F32 a) {
   return MapLanes([&](int i) { return std::fabs(a.v[i]); });
 }
+inline F32 Sqrt(F32 a) {
+  return MapLanes([&](int i) { return std::sqrt(a.v[i]); });
+}
 inline F32 Round(F32 a) {
   return MapLanes([&](int i) { return std::nearbyint(a.v[i]); });
 }

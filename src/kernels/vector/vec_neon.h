@@ -21,6 +21,7 @@ inline F32 Fma(F32 a, F32 b, F32 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
 inline F32 Max(F32 a, F32 b) { return {vmaxq_f32(a.v, b.v)}; }
 inline F32 Min(F32 a, F32 b) { return {vminq_f32(a.v, b.v)}; }
 inline F32 Abs(F32 a) { return {vabsq_f32(a.v)}; }
+inline F32 Sqrt(F32 a) { return {vsqrtq_f32(a.v)}; }
 inline F32 Round(F32 a) { return {vrndnq_f32(a.v)}; }
 inline F32 TimesPowerOfTwo(F32 a, F32 n) {
   const int32x4_t exponent = vaddq_s32(vcvtnq_s32_f32(n.v), vdupq_n_s32(127));

@@ -4,6 +4,7 @@
 #include "kernels/matmul/plain_body.h"
 #include "kernels/matmul/quantize_body.h"
 #include "kernels/norm/rms_norm_body.h"
+#include "kernels/quantize/block_scale_body.h"
 #include "kernels/registry.h"
 #include "kernels/rope/rotate_body.h"
 

@@ -4,6 +4,7 @@
 #include "backends/qnn/driver/values.h"
 #include "backends/qnn/emit/ops.h"
 #include "backends/qnn/emit/weights.h"
+#include "kernels/pack/pack.h"
 
 namespace hexlane::qnn {
 namespace {
@@ -71,14 +72,15 @@ struct LinearLowering {
   }
 
   // 8-bit per channel, or 4-bit with integer block scales.
-  Result<void> Integer(const QuantizedMatrix& matrix) {
+  // `q` is [k, n]; of `matrix` only the scales count.
+  Result<void> Integer(const QuantizedMatrix& matrix, const std::vector<int8_t>& q) {
     std::vector<ScaleOffset> channels;
     for (const float scale : matrix.scales) channels.push_back({scale, 0});
     Quant quant = PerChannel{3, channels};
     if (matrix.scheme == Scheme::kW4Lpbq32)
       quant = Lpbq{3, static_cast<uint32_t>(matrix.blocks()), channels, matrix.block_scales};
-    const Ref filter = TRY(builder().Constant(
-        name + ".weight", {DataType::kSFixed8, {1, 1, k, n}, quant}, Transposed(matrix.q, n, k)));
+    const Ref filter =
+        TRY(builder().Constant(name + ".weight", {DataType::kSFixed8, {1, 1, k, n}, quant}, q));
     return Conv(filter, channels);
   }
 
@@ -154,11 +156,16 @@ Result<void> LowerLinear(Lowering& lowering, const Node& node) {
     case Scheme::kPlain: return linear.Plain();
     case Scheme::kW4Affine32: return linear.FloatBlocks();
     case Scheme::kW4Lpbq32:
-      return in_float ? linear.FloatBlocks() : linear.Integer(UnpackConstant(weight));
-    case Scheme::kW8Block32: return linear.Integer(PerChannelInt8(UnpackConstant(weight)));
+      if (in_float) return linear.FloatBlocks();
+      break;
+    case Scheme::kW8Block32: {
+      const QuantizedMatrix rounded = PerChannelInt8(UnpackConstant(weight));
+      return linear.Integer(rounded, Transposed(rounded.q, rounded.n, rounded.k));
+    }
     case Scheme::kW8Channel: break;
   }
-  return linear.Integer(UnpackConstant(weight));
+  const TensorView& packed = weight.constant->view();
+  return linear.Integer(UnpackScales(packed), UnpackTransposed(packed));
 }
 
 }  // namespace hexlane::qnn
