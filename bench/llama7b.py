@@ -73,7 +73,7 @@ def headline(options):
             largest_binary <= MAX_FILE_BYTES),
         row("memory samples a second", f"{figures['samples_per_second']:.1f}", ">= 5", figures["samples_per_second"] >= 5),
     ]
-    print(f"  with mapped files: {figures['peak_pss_mib'] / 1024:.2f} GiB; largest file of the package: {largest / 1e9:.3f} GB")
+    print(f"  with mapped files: {figures['peak_rss_mib'] / 1024:.2f} GiB; largest file of the package: {largest / 1e9:.3f} GB")
     for warning in report["warnings"]:
         print(f"  warning: {warning}")
     print("As published:")

@@ -6,6 +6,7 @@
 
 #include "backends/qnn/driver/library.h"
 #include "base/memory.h"
+#include "compiler/ahead.h"
 #include "compiler/fingerprint.h"
 #include "compiler/jobs.h"
 #include "compiler/parts.h"
@@ -205,16 +206,7 @@ class Converter {
     return CalibrationWindows(ids, kCalibrationWindow, windows);
   }
 
-  // What the plan of the parts refuses is said before the long work begins. They are planned again
-  // when the units are there: what the NPU takes can depend on how values came to be encoded.
-  Result<void> CheckPlans() const {
-    for (const VariantArgs& variant : Variants(SketchedUnits(), {}, nullptr))
-      TRY(PartitionOf(variant));
-    return {};
-  }
-
   Result<void> Convert() {
-    TRY(CheckPlans());
     const std::string key = KeyOf(fingerprint_);
     PackageWriter writer =
         TRY(PackageWriter::Create(options_.output, {.inputs = {options_.model}, .key = key}));
@@ -290,13 +282,30 @@ class Converter {
     return writer.Finish(manifest);
   }
 
+  // Parts of the variants, while units are still being quantised; one step alone compiles nothing.
+  // What cannot be planned is refused here, before the long work begins. CompileVariants plans
+  // again: what the NPU takes can depend on how values came to be encoded.
+  Result<std::unique_ptr<AheadCompiler>> Ahead(const PackageWriter& writer,
+                                               const Journal& journal) const {
+    const UnitSource sketch = SketchedUnits();
+    std::vector<VariantArgs> variants;
+    if (options_.only.empty()) variants = Variants(sketch, writer.directory(), &journal);
+    for (VariantArgs& variant : variants) variant.partition = TRY(PartitionOf(variant));
+    size_t memory = MemoryForParts(options_.memory);
+    const size_t quantising = TRY(QuantisingBytes(sketch));
+    if (memory > 0) memory = memory > quantising ? memory - quantising : 1;
+    return std::make_unique<AheadCompiler>(std::move(variants), memory);
+  }
+
   Result<QuantisedModel> Quantise(PackageWriter& writer, const Journal& journal) {
+    const std::unique_ptr<AheadCompiler> ahead = TRY(Ahead(writer, journal));
     const QuantiseArgs args{.decoder = decoder_.get(),
                             .options = quant_,
                             .windows = TRY(CalibrationTokens()),
                             .pool = &pool_,
                             .journal = &journal,
-                            .progress = Scaled(0, kQuantiseShare)};
+                            .progress = Scaled(0, kQuantiseShare),
+                            .finished = [&](const UnitSource& units) { ahead->Offer(units); }};
     if (tokenizer_) TRY(writer.AddText("tokenizer.json", tokenizer_files_.tokenizer_json));
     if (!tokenizer_files_.tokenizer_config_json.empty())
       TRY(writer.AddText("tokenizer_config.json", tokenizer_files_.tokenizer_config_json));

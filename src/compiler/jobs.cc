@@ -17,40 +17,33 @@ constexpr double kSecondsPerWeightAndToken = 0.06e-9;
 constexpr double kSecondsPerCompilerByte = 7e-9;
 constexpr double kSecondsPerHashedByte = 3e-9;
 
-// A unit in float32 and what it becomes, both at once.
-constexpr size_t kBytesPerWeight = 8;
-
 struct Weights {
   size_t all = 0;
-  size_t largest = 0;  // of one unit
-  size_t bytes = 0;    // as stored
+  size_t bytes = 0;  // as stored
 };
 
 Result<Weights> CountWeights(const UnitSource& units) {
   Weights weights;
   for (int unit = 0; unit < units.count; ++unit) {
     const Graph graph = TRY(units.load(unit));
-    size_t count = 0;
     for (const Value& value : graph.values()) {
       if (!value.constant) continue;
-      count += static_cast<size_t>(value.shape.elements());
+      weights.all += static_cast<size_t>(value.shape.elements());
       weights.bytes += value.constant->view().bytes.size();
     }
-    weights.all += count;
-    weights.largest = std::max(weights.largest, count);
   }
   return weights;
 }
 
-ConvertJob QuantiseJob(const JobArgs& args, const Weights& weights) {
+Result<ConvertJob> QuantiseJob(const JobArgs& args, const Weights& weights) {
   const double per_weight = kSecondsPerWeight + kSecondsPerWeightAndToken * args.calibration_tokens;
-  return {.id = std::string(kQuantiseStep),
-          .only = std::string(kQuantiseStep),
-          .inputs = args.inputs,
-          .outputs = {args.staging / "weights.bin",
-                      args.staging / LastQuantiseRecord(args.units.count)},
-          .memory_bytes = kOwnBytes + weights.largest * kBytesPerWeight,
-          .seconds = kStartSeconds + per_weight * static_cast<double>(weights.all)};
+  return ConvertJob{.id = std::string(kQuantiseStep),
+                    .only = std::string(kQuantiseStep),
+                    .inputs = args.inputs,
+                    .outputs = {args.staging / "weights.bin",
+                                args.staging / LastQuantiseRecord(args.units.count)},
+                    .memory_bytes = kOwnBytes + TRY(QuantisingBytes(args.units)),
+                    .seconds = kStartSeconds + per_weight * static_cast<double>(weights.all)};
 }
 
 ConvertJob PartJob(const JobArgs& args, const VariantArgs& variant, const UnitRun& run,
@@ -84,7 +77,7 @@ ConvertJob PackageJob(const JobArgs& args, const Weights& weights,
 
 Result<std::vector<ConvertJob>> JobsOf(const JobArgs& args) {
   const Weights weights = TRY(CountWeights(args.units));
-  std::vector<ConvertJob> jobs = {QuantiseJob(args, weights)};
+  std::vector<ConvertJob> jobs = {TRY(QuantiseJob(args, weights))};
   for (const VariantArgs& variant : args.variants)
     for (const UnitRun& run : variant.partition.runs)
       if (run.backend == variant.backend && variant.target)

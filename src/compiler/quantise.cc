@@ -1,7 +1,9 @@
 #include "compiler/quantise.h"
 
+#include <algorithm>
 #include <set>
 
+#include "base/memory.h"
 #include "compiler/source.h"
 #include "hexlane/interrupt.h"
 #include "ir/text.h"
@@ -44,12 +46,16 @@ class Quantiser {
 
   Result<QuantisedModel> Run() {
     const int count = args_.decoder->unit_count();
-    for (int unit = TakeUp(); unit < count; ++unit) {
+    const int taken_up = TakeUp();
+    TRY(Announce(taken_up));
+    for (int unit = taken_up; unit < count; ++unit) {
       TRY(CheckInterrupt());
       if (args_.progress)
         args_.progress(static_cast<double>(unit) / count,
                        fmt::format("quantise unit {}/{}", unit + 1, count));
       TRY(Unit(unit, unit == count - 1));
+      ReleaseFreeMemory();  // compilers' processes begin as copies of this one
+      TRY(Announce(unit + 1));
     }
     TRY(writer_.SealWeights());
     return std::move(model_);
@@ -57,6 +63,17 @@ class Quantiser {
 
  private:
   bool calibrates() const { return args_.options.scheme->needs_calibration(); }
+
+  Result<void> Announce(int count) const {
+    if (!args_.finished || count == 0) return {};
+    const auto load = [directory = writer_.directory(),
+                       weights = TRY(writer_.WeightsSoFar())](int unit) -> Result<Graph> {
+      const std::string text = TRY(ReadTextFile(directory / UnitFile(unit)));
+      return Parse(text, UnitFile(unit), weights);
+    };
+    args_.finished({count, load, {}});
+    return {};
+  }
 
   // Units of an earlier run, up to the first that is not finished or not as it was; returns that
   // one.
@@ -147,6 +164,19 @@ class Quantiser {
 
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer) {
   return Quantiser(args, writer).Run();
+}
+
+Result<size_t> QuantisingBytes(const UnitSource& units) {
+  constexpr size_t kBytesPerWeight = 2;
+  size_t largest = 0;
+  for (int unit = 0; unit < units.count; ++unit) {
+    const Graph graph = TRY(units.load(unit));
+    size_t count = 0;
+    for (const Value& value : graph.values())
+      if (value.constant) count += static_cast<size_t>(value.shape.elements());
+    largest = std::max(largest, count);
+  }
+  return largest * kBytesPerWeight;
 }
 
 Result<void> TakeUpQuantised(const Journal& journal, int unit_count, PackageWriter& writer) {

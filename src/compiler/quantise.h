@@ -2,6 +2,7 @@
 #ifndef HEXLANE_COMPILER_QUANTISE_H_
 #define HEXLANE_COMPILER_QUANTISE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct QuantiseArgs {
   ThreadPool* pool = nullptr;
   const Journal* journal = nullptr;  // finished units, of this run or of a killed one
   Progress progress;                 // may be empty
+  // Called with all units that are finished, whenever there are more of them; may be empty. The
+  // source outlives the writer and does not see what comes later.
+  std::function<void(const UnitSource& units)> finished;
 };
 
 struct QuantisedModel {
@@ -35,6 +39,10 @@ struct QuantisedModel {
 // Weights and the units' graphs go to `writer`, whose weights are sealed afterwards. Goes on after
 // the units that the journal knows and `writer` holds as they were recorded.
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer);
+
+// What quantising takes, at its largest unit: the unit as it becomes and the activations of a
+// window.
+Result<size_t> QuantisingBytes(const UnitSource& units);
 
 // Takes up the weights of all units of an earlier run and writes nothing: several processes may do
 // so at a time. kNotFound or kCorrupt where a unit is not finished or not as it was recorded.

@@ -51,6 +51,13 @@ std::span<const float> Interpreter::Floats(ValueId id, const Frame& frame) {
                                     : frame.bound[index];
 }
 
+TensorView Interpreter::Matrix(ValueId id, const Frame& frame) {
+  const Value& value = graph_.value(id);
+  if (value.constant && value.constant->view().scheme == Scheme::kPlain)
+    return value.constant->view();
+  return {std::as_bytes(Floats(id, frame)), value.shape, DType::kF32};
+}
+
 namespace {
 
 // Learns rows and past from the first input whose shape names them.
@@ -161,12 +168,12 @@ Result<void> Interpreter::Embedding(const Node& node, Frame& frame) {
 void Interpreter::Linear(const Node& node, Frame& frame) {
   const Shape& weight = graph_.value(node.inputs[1]).shape;
   const std::span<const float> x = Floats(node.inputs[0], frame);
-  const std::span<const float> w = Floats(node.inputs[1], frame);
+  const TensorView w = Matrix(node.inputs[1], frame);
   std::span<const float> bias;
   if (node.inputs.size() > 2) bias = Floats(node.inputs[2], frame);
   float* y = frame.floats[static_cast<size_t>(node.outputs[0])].data();
-  MatMulFloat({x.data(), frame.rows, weight[1]}, {w.data(), weight[0], weight[1]}, bias,
-              {y, frame.rows, weight[0]}, options_.pool);
+  MatMulFloat({x.data(), frame.rows, weight[1]}, w, bias, {y, frame.rows, weight[0]},
+              options_.pool);
 }
 
 void Interpreter::RmsNorm(const Node& node, Frame& frame) {

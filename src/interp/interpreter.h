@@ -32,7 +32,8 @@ struct InterpreterOptions {
   ThreadPool* pool = nullptr;
 };
 
-// Keeps the graph's constants as float32 once they have been used. Thread-compatible.
+// Keeps the graph's constants as float32 once they have been used, but for plain matrices.
+// Thread-compatible.
 class Interpreter {
  public:
   // `graph` and `options.pool` must outlive the interpreter.
@@ -50,6 +51,8 @@ class Interpreter {
   void Finish(ValueId id, Frame& frame, const Observer& observer) const;
   std::span<const float> Floats(ValueId id, const Frame& frame);
   std::span<const float> ConstantFloats(ValueId id);
+  // What Linear multiplies by: a plain constant as it is stored, anything else as floats.
+  TensorView Matrix(ValueId id, const Frame& frame);
 
   Result<void> Embedding(const Node& node, Frame& frame);
   void Linear(const Node& node, Frame& frame);

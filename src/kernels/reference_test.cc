@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/thread_pool.h"
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/elementwise.h"
@@ -160,12 +161,19 @@ TEST(NegativeLogLikelihood, EqualsMinusLogSoftmax) {
   EXPECT_NEAR(nll, -std::log(x[1]), 1e-6);
 }
 
-TEST(MatMulFloat, MatchesDotProductsForAnyShape) {
+class MatMulFloatTest : public testing::TestWithParam<DType> {};
+
+TEST_P(MatMulFloatTest, MatchesDotProductsForAnyShape) {
   ThreadPool pool(2);
+  const Encoding stored{.dtype = GetParam()};
   for (const auto [rows, n, k] : {std::array{1, 1, 1}, {3, 130, 37}, {17, 300, 64}}) {
-    const std::vector<float> x = Random(rows * k, 4), w = Random(n * k, 5), bias = Random(n, 6);
-    std::vector<float> y(rows * n);
-    MatMulFloat({x.data(), rows, k}, {w.data(), n, k}, bias, {y.data(), rows, n}, &pool);
+    const std::vector<float> x = Random(rows * k, 4), bias = Random(n, 6);
+    std::vector<float> w = Random(n * k, 5), y(rows * n);
+    std::vector<std::byte> bytes(w.size() * DTypeBytes(stored.dtype));
+    EncodeValues(w, stored, bytes);
+    DecodeValues(bytes, stored, w);
+    MatMulFloat({x.data(), rows, k}, {bytes, Shape{n, k}, stored.dtype}, bias, {y.data(), rows, n},
+                &pool);
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < n; ++c) {
         double sum = bias[c];
@@ -174,5 +182,7 @@ TEST(MatMulFloat, MatchesDotProductsForAnyShape) {
       }
   }
 }
+INSTANTIATE_TEST_SUITE_P(Stored, MatMulFloatTest, testing::Values(DType::kF32, DType::kF16));
+
 }  // namespace
 }  // namespace hexlane

@@ -13,6 +13,7 @@
 #define HEXLANE_PACKAGE_PACKAGE_H_
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -117,6 +118,9 @@ class PackageWriter {
   Result<void> RestoreSealedWeights(const Json& record);
   // After SealWeights: the weight as written, mapped.
   Result<Tensor> Weight(std::string_view name) const;
+  // The weights added so far, as a source of their own that later ones do not touch.
+  using WeightSource = std::function<Result<Tensor>(std::string_view name)>;
+  Result<WeightSource> WeightsSoFar() const;
   void DropWeightPages() const;                                        // base/file.h, DropPages
   Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
   Result<std::string> ReadText(std::string_view file) const;

@@ -123,6 +123,16 @@ Result<Tensor> PackageWriter::Weight(std::string_view name) const {
   return internal::WeightTensor(entries_[it->second], weights_);
 }
 
+Result<PackageWriter::WeightSource> PackageWriter::WeightsSoFar() const {
+  const std::shared_ptr<const MappedFile> file =
+      entries_.empty() ? nullptr : TRY(MappedFile::Open(directory() / kWeightsFile));
+  return [file, entries = entries_, index = index_](std::string_view name) -> Result<Tensor> {
+    const auto it = index.find(name);
+    if (it == index.end()) return NotFound("no weight '{}' was written", name);
+    return internal::WeightTensor(entries[it->second], file);
+  };
+}
+
 // Where a file goes; its folder is made.
 Result<fs::path> PackageWriter::PathFor(std::string_view file) const {
   TRY(CheckPackageFileName(file, directory().string()));

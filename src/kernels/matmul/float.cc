@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 
 #include "base/check.h"
+#include "base/encoding.h"
 #include "base/thread_pool.h"
 #include "kernels/registry.h"
 
@@ -12,10 +13,13 @@ using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::Row
 using Stride = Eigen::OuterStride<>;
 
 // Columns begin..end of y where there is no vector kernel for this processor.
-void EigenColumns(ConstRows x, ConstRows w, std::span<const float> bias, Rows y, int64_t begin,
-                  int64_t end) {
+void EigenColumns(ConstRows x, const TensorView& w, std::span<const float> bias, Rows y,
+                  int64_t begin, int64_t end) {
+  const size_t row_bytes = static_cast<size_t>(x.dim) * DTypeBytes(w.dtype);
+  RowMajor b(end - begin, x.dim);
+  DecodeValues(w.bytes.subspan(begin * row_bytes, (end - begin) * row_bytes), {.dtype = w.dtype},
+               {b.data(), static_cast<size_t>(b.size())});
   const Eigen::Map<const RowMajor> a(x.data, x.rows, x.dim);
-  const Eigen::Map<const RowMajor> b(w.row(begin), end - begin, w.dim);
   Eigen::Map<RowMajor, 0, Stride> out(y.data + begin, y.rows, end - begin, Stride(y.dim));
   out.noalias() = a * b.transpose();
   if (bias.empty()) return;
@@ -23,13 +27,16 @@ void EigenColumns(ConstRows x, ConstRows w, std::span<const float> bias, Rows y,
 }
 }  // namespace
 
-void MatMulFloat(ConstRows x, ConstRows w, std::span<const float> bias, Rows y, ThreadPool* pool) {
-  CHECK(x.dim == w.dim && y.dim == w.rows && y.rows == x.rows);
-  CHECK(bias.empty() || static_cast<int64_t>(bias.size()) == w.rows);
+void MatMulFloat(ConstRows x, const TensorView& w, std::span<const float> bias, Rows y,
+                 ThreadPool* pool) {
+  const int64_t n = w.shape[0];
+  CHECK(w.scheme == Scheme::kPlain && w.shape.rank() == 2);
+  CHECK(x.dim == w.shape[1] && y.dim == n && y.rows == x.rows);
+  CHECK(bias.empty() || static_cast<int64_t>(bias.size()) == n);
   static const Kernel& kernel = BestKernel(KernelOp::kPlainMatMul, Scheme::kPlain);
   const PlainMatMulCall call{.x = x,
-                             .w = reinterpret_cast<const std::byte*>(w.data),
-                             .dtype = DType::kF32,
+                             .w = w.bytes.data(),
+                             .dtype = w.dtype,
                              .y = y.data,
                              .y_stride = y.dim,
                              .bias = bias.empty() ? nullptr : bias.data()};
@@ -37,9 +44,9 @@ void MatMulFloat(ConstRows x, ConstRows w, std::span<const float> bias, Rows y, 
     if (kernel.cpu == Cpu::kAny) return EigenColumns(x, w, bias, y, begin, end);
     kernel.As<KernelOp::kPlainMatMul>()(call, begin, end);
   };
-  if (!pool) return body(0, w.rows);
+  if (!pool) return body(0, n);
   constexpr int64_t kGrain = 64;  // columns: enough for Eigen's own blocking
-  pool->ParallelFor(w.rows, kGrain, body);
+  pool->ParallelFor(n, kGrain, body);
 }
 
 }  // namespace hexlane

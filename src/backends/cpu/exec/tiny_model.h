@@ -148,7 +148,8 @@ class TinyModel {
                             int64_t rows) const {
     const Shape& shape = weights.at(name).shape();
     std::vector<float> y(static_cast<size_t>(rows * shape[0]));
-    MatMulFloat({x.data(), rows, shape[1]}, {values_.at(name).data(), shape[0], shape[1]}, {},
+    MatMulFloat({x.data(), rows, shape[1]},
+                {std::as_bytes(std::span(values_.at(name))), shape, DType::kF32}, {},
                 {y.data(), rows, shape[0]});
     return y;
   }
