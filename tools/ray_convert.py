@@ -24,7 +24,10 @@ import subprocess
 import sys
 import time
 
-import ray
+try:
+    import ray
+except ModuleNotFoundError:
+    ray = None  # said when it is needed: --help needs none
 
 RETRIES = 2  # of a job whose machine was lost
 
@@ -48,10 +51,20 @@ def run_job(job, *_finished):
 
 
 def read_plan(path):
-    with open(path, encoding="utf-8") as file:
-        plan = json.load(file)
-    if plan.get("format") != 1:
-        sys.exit(f"{path}: want a plan of format 1, got {plan.get('format')}")
+    try:
+        with open(path, encoding="utf-8") as file:
+            plan = json.load(file)
+        if plan["format"] != 1:
+            sys.exit(f"{path}: want a plan of format 1, got {plan['format']}")
+        ids = {job["id"] for job in plan["jobs"]}
+        for job in plan["jobs"]:
+            unknown = set(job["dependencies"]) - ids
+            if unknown:
+                sys.exit(f"{path}: job {job['id']} waits for {unknown.pop()}, which is no job of the plan")
+            if not isinstance(job["memory_bytes"], int) or not isinstance(job["command"], list):
+                sys.exit(f"{path}: job {job['id']} has no command, or no memory_bytes")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{path} is not a plan of hexlane convert --plan: {type(error).__name__}: {error}")
     return plan
 
 
@@ -110,6 +123,8 @@ def main():
     parser.add_argument("--workers", type=int, help="jobs at a time where Ray runs here (default: processors)")
     arguments = parser.parse_args()
     plans = [read_plan(path) for path in arguments.plans]
+    if ray is None:
+        sys.exit("Ray is not installed here: bench/ray.sh does so, or install the [ray] packages of tools/python-packages.txt")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if arguments.address:
         ray.init(address=arguments.address, log_to_driver=False)

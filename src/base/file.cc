@@ -349,6 +349,8 @@ fs::path PartialName(const fs::path& target, std::string_view key) {
   return target.parent_path() / fmt::format(".{}.{}.partial", target.filename().string(), key);
 }
 
+constexpr size_t kShortestKey = 8;
+
 // Whether `folder` is a PartialName of `target` that no process is writing.
 bool IsAbandoned(const fs::path& folder, const fs::path& target) {
   const std::string name = folder.filename().string();
@@ -356,7 +358,9 @@ bool IsAbandoned(const fs::path& folder, const fs::path& target) {
   constexpr std::string_view kSuffix = ".partial";
   if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) return false;
   const std::string_view key = std::string_view(name).substr(prefix.size());
-  if (key.find('.') != key.size() - kSuffix.size()) return false;  // of a target named x.y
+  // Nobody's folder by chance, nor that of a target named x.y.
+  if (key.find_first_not_of("0123456789abcdef") != key.size() - kSuffix.size()) return false;
+  if (key.size() - kSuffix.size() < kShortestKey) return false;
   const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
 }
@@ -374,7 +378,36 @@ void RemoveLeftOvers(const fs::path& target, const fs::path& mine) {
   }
 }
 
+// Whether what was locked is still what the name stands for: whoever had it before may have
+// finished it and renamed it away.
+bool IsStill(const Fd& locked, const fs::path& path) {
+  struct stat held = {}, now = {};
+  return ::fstat(locked.get(), &held) == 0 && ::stat(path.c_str(), &now) == 0 &&
+         held.st_ino == now.st_ino && held.st_dev == now.st_dev;
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> FilesBelow(const fs::path& directory) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->is_directory()) files.push_back(it->path().lexically_relative(directory).string());
+  }
+  if (error) return Io("cannot list '{}': {}", directory.string(), error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<void> RemoveOthers(const fs::path& folder, const FileNames& names) {
+  for (const std::string& file : TRY(FilesBelow(folder))) {
+    std::error_code error;
+    if (!names.contains(file)) fs::remove(folder / file, error);
+    if (error) return SystemFailure("remove", folder / file, error.value());
+  }
+  return {};
+}
 
 struct StagedDirectory::State {
   fs::path target;
@@ -434,7 +467,10 @@ Result<void> StagedDirectory::Lock(bool shared) {
     return Io("another process is writing '{}'", state_->target.string())
         .Remedy("Wait for it to end, or choose another output folder");
   }
-  return {};
+  if (IsStill(state_->lock, state_->staging)) return {};
+  state_->kept = true;
+  return Io("another process has just finished '{}'", state_->target.string())
+      .Remedy("Run the command again where that is not what you want");
 }
 
 StagedDirectory::~StagedDirectory() {

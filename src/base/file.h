@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,12 @@ class FileWriter {
 // followed; a device or pipe is written to as it is.
 Result<void> WriteFileAtomically(const std::filesystem::path& path, std::string_view text);
 
+// Every file below a folder, by its path from there, in order.
+Result<std::vector<std::string>> FilesBelow(const std::filesystem::path& folder);
+// Removes those that are not named: what a killed process left half-written.
+using FileNames = std::set<std::string, std::less<>>;
+Result<void> RemoveOthers(const std::filesystem::path& folder, const FileNames& names);
+
 // A directory that appears whole or not at all: write below path(), then Commit() puts it in the
 // place of the target in one step. Destroyed without Commit, also after a failed one or Ctrl-C
 // (interrupt.h), it is removed together with the parent folders it made, and an older target stays
@@ -82,8 +89,9 @@ class StagedDirectory {
     Listing earlier = {};
     // What the result is made from. The target must not be one of these, contain one or lie inside.
     std::vector<std::filesystem::path> inputs = {};
-    // Of what will be written. What a killed process left of the same target and key is taken up as
-    // it is (resumed), and left-overs of other keys are removed. Empty: every Create starts anew.
+    // Of what will be written: hexadecimal digits, 8 or more. What a killed process left of the
+    // same target and key is taken up as it is (resumed), and left-overs of other keys are removed.
+    // Empty: every Create starts anew.
     std::string_view key = {};
     // Several processes may write to one target and key at a time; otherwise a second one is
     // refused (kIo).

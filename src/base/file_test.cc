@@ -188,6 +188,8 @@ TEST_F(FileTest, StagedDirectoryRemovesWhatAKilledProcessLeft) {
 }
 
 TEST_F(FileTest, StagedDirectoryTakesUpWhatAKilledProcessLeftOfTheSameKey) {
+  constexpr std::string_view kOne = "0123abcd", kTwo = "4567abcd";
+  fs::create_directories(Path(".out.mine.partial"));  // somebody's
   const auto begin = [this](std::string_view key) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -198,19 +200,19 @@ TEST_F(FileTest, StagedDirectoryTakesUpWhatAKilledProcessLeftOfTheSameKey) {
     ::waitpid(child, &status, 0);
     return status == 0;
   };
-  ASSERT_TRUE(begin("k1"));
+  ASSERT_TRUE(begin(kOne));
   {
-    auto again = *StagedDirectory::Create(Path("out"), {.key = "k1"});
+    auto again = *StagedDirectory::Create(Path("out"), {.key = kOne});
     EXPECT_TRUE(again.resumed());
-    EXPECT_TRUE(fs::exists(again.path() / "k1"));
+    EXPECT_TRUE(fs::exists(again.path() / kOne));
     again.Keep();
   }
-  EXPECT_TRUE(fs::exists(Path(".out.k1.partial/k1")));
-  auto other = *StagedDirectory::Create(Path("out"), {.key = "k2"});
+  EXPECT_TRUE(fs::exists(Path(".out.0123abcd.partial/0123abcd")));
+  auto other = *StagedDirectory::Create(Path("out"), {.key = kTwo});
   EXPECT_FALSE(other.resumed());
-  EXPECT_FALSE(fs::exists(Path(".out.k1.partial"))) << "of other options: removed";
+  EXPECT_FALSE(fs::exists(Path(".out.0123abcd.partial"))) << "of other options: removed";
   ASSERT_TRUE(other.Commit());
-  EXPECT_THAT(Tree(), ElementsAre("out"));
+  EXPECT_THAT(Tree(), ElementsAre(".out.mine.partial", "out"));
 }
 
 TEST_F(FileTest, StagedDirectoryIsWrittenByOneProcessUnlessShared) {

@@ -34,6 +34,9 @@ constexpr int kMaxSurplusTokens = 64;
 constexpr double kQuantiseShare = 0.3;
 
 Result<void> CheckRows(const ConvertOptions& options) {
+  constexpr size_t kMost = kMaxStages / 2;  // each for one row and for a prompt's
+  if (options.contexts.size() > kMost)
+    return Usage("{} contexts", options.contexts.size()).Want("at most {}", kMost);
   const int least = *std::ranges::min_element(options.contexts);
   if (options.prefill_rows >= 1 && least > options.prefill_rows) return {};
   return Usage("a context of {} cannot hold {} prefill rows", least, options.prefill_rows)

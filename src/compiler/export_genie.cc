@@ -136,6 +136,9 @@ class GenieExporter {
     TRY(std::move(compiled));
     TRY(WriteTexts(staged.path()));
     journal.Remove();
+    FileNames names(config_.binaries.begin(), config_.binaries.end());
+    names.insert({std::string(kGenieConfigFile), std::string(kHtpConfigFile), "tokenizer.json"});
+    TRY(RemoveOthers(staged.path(), names));
     TRY(staged.Commit());
     TRY(Report());
     report_.seconds =

@@ -98,9 +98,10 @@ class Partitioner {
     const std::string& name = names_[static_cast<size_t>(unit)];
     if (cost.memory_bytes > memory()) {
       return InvalidInput("{} alone needs more memory to compile than may be used", name)
-          .Want("about {} MiB", (cost.memory_bytes + kCompilerBytes) >> 20)
-          .Got("{} MiB", partition_.memory >> 20)
-          .Remedy("Give more with --memory");
+          .Want("--memory {}MiB or more",
+                ((cost.memory_bytes + kCompilerBytes + kOwnBytes) >> 20) + 1)
+          .Got("{} MiB, of which {} are for this process", (partition_.memory + kOwnBytes) >> 20,
+               kOwnBytes >> 20);
     }
     if (cost.file_bytes <= Target::kMaxBinaryBytes) return {};
     return InvalidInput("{} alone is too large for a context binary", name)
@@ -144,6 +145,11 @@ class Partitioner {
 };
 
 }  // namespace
+
+size_t MemoryForParts(size_t memory) {
+  if (memory == 0) return 0;
+  return memory > kOwnBytes ? memory - kOwnBytes : 1;
+}
 
 std::vector<int> CutEvenly(std::span<const size_t> costs, size_t limit) {
   std::vector<int> sizes = CutGreedily(costs, limit);

@@ -10,6 +10,13 @@
 
 namespace hexlane {
 
+// What this process takes while its children compile.
+inline constexpr size_t kOwnBytes = 256u << 20;
+
+// What is left for the parts' compilers when all processes together may take `memory`; 0, no limit,
+// of 0.
+size_t MemoryForParts(size_t memory);
+
 struct UnitRun {
   std::string backend;
   int first = 0;

@@ -38,7 +38,7 @@ Result<void> Record(const EmitArgs& args, const EmitResult& result, const Journa
 // Nothing when the part is not finished or one of its files is no longer what it was.
 std::optional<EmitResult> TakeUp(const EmitArgs& args, const Journal& journal) {
   const std::optional<Json> record = journal.Find(StepOf(args.stem));
-  if (!record) return std::nullopt;
+  if (!record || !record->is_object() || !record->contains("sha256")) return std::nullopt;
   for (const auto& [file, hash] : record->at("sha256").items()) {
     const Result<std::string> now = Sha256File(args.directory / file);
     if (!now || *now != hash.get<std::string>()) return std::nullopt;
@@ -140,11 +140,6 @@ class PartQueue {
 };
 
 }  // namespace
-
-size_t MemoryForParts(size_t memory) {
-  if (memory == 0) return 0;
-  return memory > kOwnBytes ? memory - kOwnBytes : 1;
-}
 
 Result<EmitResult> EmitPart(const PartTask& task, const Journal* journal) {
   if (journal) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "compiler/source.h"
 #include "hexlane/interrupt.h"
@@ -38,6 +39,14 @@ Json AllWeights(const std::vector<Json>& records) {
 std::string StepOf(int unit) { return fmt::format("unit-{}", unit); }
 // What calibration carries from this unit to the next.
 std::string StateAfter(int unit) { return fmt::format("calibration-{}", unit); }
+
+// The record of a finished unit whose graph is as it was recorded.
+std::optional<Json> FindUnit(int unit, const Journal& journal, PackageWriter& writer) {
+  std::optional<Json> record = journal.Find(StepOf(unit));
+  if (!record || !record->is_object() || !record->contains("weights")) return std::nullopt;
+  if (!writer.RestoreText(UnitFile(unit), record->value("text", ""))) return std::nullopt;
+  return record;
+}
 
 class Quantiser {
  public:
@@ -79,7 +88,7 @@ class Quantiser {
   // one.
   int TakeUp() {
     std::vector<Json> records;
-    while (auto record = args_.journal->Find(StepOf(static_cast<int>(records.size()))))
+    while (auto record = FindUnit(static_cast<int>(records.size()), *args_.journal, writer_))
       records.push_back(*std::move(record));
     // Of the states only the last is kept: without it the units before it cannot be taken up
     // either.
@@ -114,15 +123,19 @@ class Quantiser {
       if (!value.constant) continue;
       TRY(writer_.AddWeight(value.name, value.constant->view()));
     }
-    TRY(writer_.AddText(UnitFile(unit), Print(graph)));
-    return Finish(unit, is_last, *quantised, writer_.WeightsRecord(before));
+    const std::string text = Print(graph);
+    TRY(writer_.AddText(UnitFile(unit), text));
+    return Finish(unit, is_last, *quantised, text, writer_.WeightsRecord(before));
   }
 
   // The state goes first and the one before it last: at every moment one that fits the records is
   // there.
-  Result<void> Finish(int unit, bool is_last, const UnitReport& report, Json weights) {
+  Result<void> Finish(int unit, bool is_last, const UnitReport& report, std::string_view text,
+                      Json weights) {
     if (calibrates() && !is_last) TRY(args_.journal->Save(StateAfter(unit), calibrator_.Save()));
-    Json record = {{"weights", std::move(weights)}, {"report", ToJson(report)}};
+    Json record = {{"weights", std::move(weights)},
+                   {"text", Sha256(std::as_bytes(std::span(text)))},
+                   {"report", ToJson(report)}};
     record["warnings"] = Json::array();
     WarnOfStuckValues(report, record["warnings"]);
     TRY(args_.journal->Record(StepOf(unit), record));
@@ -182,7 +195,7 @@ Result<size_t> QuantisingBytes(const UnitSource& units) {
 Result<void> TakeUpQuantised(const Journal& journal, int unit_count, PackageWriter& writer) {
   std::vector<Json> records;
   for (int unit = 0; unit < unit_count; ++unit) {
-    std::optional<Json> record = journal.Find(StepOf(unit));
+    std::optional<Json> record = FindUnit(unit, journal, writer);
     if (!record) return NotFound("unit {} of {} is not quantised", unit + 1, unit_count);
     records.push_back(*std::move(record));
   }

@@ -123,19 +123,24 @@ class PackageWriter {
   Result<WeightSource> WeightsSoFar() const;
   void DropWeightPages() const;                                        // base/file.h, DropPages
   Result<void> AddText(std::string_view file, std::string_view text);  // creates its folder
+  // Takes up a text of an earlier run. kCorrupt when its SHA-256 is another.
+  Result<void> RestoreText(std::string_view file, std::string_view sha256);
   Result<std::string> ReadText(std::string_view file) const;
   // The file at `source` under the name `file`: the same file by a second name (a hard link) where
   // the file system can, else a copy. Weights that are added so are sealed.
   Result<void> AddFile(std::string_view file, const std::filesystem::path& source);
-  // Hashes every file below directory(), writes manifest.json and commits. kCorrupt, and nothing
-  // committed, when the plan is not sound or names a file that is not there.
+  // Hashes what was added, taken up or is named by the plan, removes anything else below
+  // directory() (a killed process leaves half-written files), writes manifest.json and commits.
+  // kCorrupt, and nothing committed, when the plan is not sound or names a file that is not there.
   Result<void> Finish(const Manifest& manifest);
 
  private:
   explicit PackageWriter(StagedDirectory staged) : staged_(std::move(staged)) {}
   Result<void> OpenWriter();
   Result<std::filesystem::path> PathFor(std::string_view file) const;
+  Result<void> RemoveStrangers(const Plan& plan) const;
   StagedDirectory staged_;
+  FileNames files_;                     // added or taken up, weights.bin aside
   std::unique_ptr<FileWriter> writer_;  // weights.bin, from the first added weight until sealed
   std::vector<WeightEntry> entries_;
   std::map<std::string, size_t, std::less<>> index_;

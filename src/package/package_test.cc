@@ -94,6 +94,30 @@ TEST_F(PackageTest, AddedFilesAreLinkedAndTheOriginalsAreNeverWritten) {
   EXPECT_EQ((*Package::Open(copy, {}))->Weight("b")->floats()[4], 104.0f);
 }
 
+TEST_F(PackageTest, WhatAKilledProcessLeftIsNotShipped) {
+  const fs::path target = dir_.path() / "again.hxl";
+  {
+    auto killed = PackageWriter::Create(target, {.key = "0123abcd"});
+    ASSERT_TRUE(killed && killed->AddText("null/model.null", "nothing\n") &&
+                killed->AddText("units/0.hxir", "graph"));
+    WriteAll(killed->directory() / ".tokenizer.json.77-1.0.tmp", "{");
+    WriteAll(killed->directory() / "units" / "9.hxir", "of nobody");
+    killed->Keep();
+  }
+  auto writer = PackageWriter::Create(target, {.key = "0123abcd"});
+  ASSERT_TRUE(writer);
+  const std::string graph = "graph";
+  const std::string sha256 = Sha256(std::as_bytes(std::span(graph)));
+  EXPECT_EQ(writer->RestoreText("units/9.hxir", sha256).error().code, Code::kCorrupt);
+  EXPECT_EQ(writer->RestoreText("units/8.hxir", sha256).error().code, Code::kCorrupt);
+  ASSERT_TRUE(writer->RestoreText("units/0.hxir", sha256));
+  const auto done = writer->Finish(testing::TinyManifest());
+  ASSERT_TRUE(done) << done.error().ToString();
+  EXPECT_EQ(FilesBelow(target).value_or(std::vector<std::string>()),
+            (std::vector<std::string>{"manifest.json", "null/model.null", "units/0.hxir",
+                                      "weights.bin", "weights.json"}));
+}
+
 TEST_F(PackageTest, LeavesOnlyThePackageBehind) {
   EXPECT_EQ(std::distance(fs::directory_iterator(dir_.path()), {}), 1);
   EXPECT_FALSE(fs::exists(path_ / "manifest.json.tmp"));

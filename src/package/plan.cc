@@ -18,7 +18,6 @@ constexpr IntRange kPositions{1, 1 << 24};
 constexpr IntRange kSpillFill{0, int64_t{1} << 40};
 constexpr size_t kMaxEosIds = 1024;
 constexpr size_t kMaxVariants = 256;
-constexpr size_t kMaxStages = 64;
 constexpr size_t kMaxFiles = 1024;
 
 // Units of a decoder: the embedding, each layer, the head.

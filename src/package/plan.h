@@ -23,6 +23,8 @@ struct StageShape {
   friend bool operator==(const StageShape&, const StageShape&) = default;
 };
 
+inline constexpr size_t kMaxStages = 64;  // of a variant
+
 // A run of consecutive units on one backend, compiled for every stage of its variant.
 struct Part {
   std::string backend;  // a row of backends.def: "cpu", "qnn"

@@ -8,18 +8,6 @@ namespace hexlane {
 namespace fs = std::filesystem;
 namespace {
 
-Result<std::vector<std::string>> FilesBelow(const fs::path& directory) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end;
-       it.increment(error)) {
-    if (!it->is_directory()) files.push_back(it->path().lexically_relative(directory).string());
-  }
-  if (error) return Io("cannot list '{}': {}", directory.string(), error.message());
-  std::ranges::sort(files);
-  return files;
-}
-
 Result<FileTable> HashFiles(const fs::path& directory) {
   FileTable files;
   for (const std::string& name : TRY(FilesBelow(directory))) {
@@ -145,7 +133,16 @@ Result<fs::path> PackageWriter::PathFor(std::string_view file) const {
 }
 
 Result<void> PackageWriter::AddText(std::string_view file, std::string_view text) {
+  files_.emplace(file);
   return WriteFileAtomically(TRY(PathFor(file)), text);
+}
+
+Result<void> PackageWriter::RestoreText(std::string_view file, std::string_view sha256) {
+  TRY(CheckPackageFileName(file, directory().string()));
+  const Result<std::string> now = Sha256File(directory() / file);
+  if (!now || *now != sha256) return Corrupt("'{}' is not as it was written", file);
+  files_.emplace(file);
+  return {};
 }
 
 Result<void> PackageWriter::AddFile(std::string_view file, const fs::path& source) {
@@ -155,6 +152,7 @@ Result<void> PackageWriter::AddFile(std::string_view file, const fs::path& sourc
   if (!error) fs::create_hard_link(original, path, error);
   if (error) fs::copy_file(source, path, error);
   if (error) return Io("cannot copy '{}': {}", source.string(), error.message());
+  files_.emplace(file);
   // Never opened for writing: that would write to the original.
   if (file == kWeightsFile) weights_ = TRY(MappedFile::Open(path));
   return {};
@@ -165,8 +163,21 @@ Result<std::string> PackageWriter::ReadText(std::string_view file) const {
   return ReadTextFile(directory() / file);
 }
 
+Result<void> PackageWriter::RemoveStrangers(const Plan& plan) const {
+  FileNames known = files_;
+  known.emplace(kWeightsFile);
+  for (const Variant& variant : plan.variants) {
+    for (const Part& part : variant.parts) {
+      known.insert(part.files.begin(), part.files.end());
+      known.insert(part.contract);
+    }
+  }
+  return RemoveOthers(directory(), known);
+}
+
 Result<void> PackageWriter::Finish(const Manifest& manifest) {
   if (weights_ == nullptr) TRY(SealWeights());
+  TRY(RemoveStrangers(manifest.plan));
   const std::string text = ManifestText({manifest, TRY(HashFiles(directory()))});
   TRY(ParseManifest(text, kManifestFile));  // what no reader would accept is not written
   TRY(WriteFileAtomically(directory() / kManifestFile, text));

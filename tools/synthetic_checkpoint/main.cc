@@ -31,7 +31,7 @@ void AddOptions(CLI::App& app, FolderOptions& options, int& threads) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
   app.add_option("--tokenizer", options.tokenizer, "tokenizer.json to copy (default: made up)")
       ->check(CLI::ExistingFile);
-  app.add_option("--threads", threads, "(default: all processors)")->check(CLI::PositiveNumber);
+  app.add_option("--threads", threads, "(default: all processors)")->check(CLI::Range(1, 1024));
 }
 
 int Run(const FolderOptions& options, int threads) {

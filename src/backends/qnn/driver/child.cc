@@ -177,8 +177,8 @@ class ChildProcess {
                              pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);  // the parent was gone before the line above
-    signal(SIGINT, SIG_IGN);            // Ctrl-C reaches the whole group; the parent decides
-    signal(SIGTERM, SIG_DFL);
+    // These reach the whole group; the parent decides.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     const rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
