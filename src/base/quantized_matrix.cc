@@ -5,13 +5,7 @@
 namespace hexlane {
 namespace {
 
-// One block is an affine map of its q: w = q · scale + min.
-struct BlockScale {
-  float scale = 0;
-  float min = 0;
-};
-
-BlockScale ScaleOf(const QuantizedMatrix& m, int64_t row, int64_t b) {
+QuantizedMatrix::Affine BlockAffine(const QuantizedMatrix& m, int64_t row, int64_t b) {
   switch (Info(m.scheme).scale) {
     case ScaleKind::kFloat: return {m.scales[b]};
     case ScaleKind::kInteger: return {static_cast<float>(m.block_scales[b]) * m.scales[row]};
@@ -42,11 +36,16 @@ QuantizedMatrix QuantizedMatrix::Zero(Scheme scheme, int64_t n, int64_t k) {
   return m;
 }
 
+QuantizedMatrix::Affine QuantizedMatrix::AffineOf(int64_t row, int64_t column) const {
+  const int block = Info(scheme).block;
+  return BlockAffine(*this, row, row * blocks() + (block == 0 ? 0 : column / block));
+}
+
 void QuantizedMatrix::DequantizeRow(int64_t row, float* out) const {
   const int64_t block = Info(scheme).block ? Info(scheme).block : k;
   const int8_t* row_q = q.data() + row * k;
   for (int64_t b = 0; b < blocks(); ++b) {
-    const BlockScale by = ScaleOf(*this, row, row * blocks() + b);
+    const Affine by = BlockAffine(*this, row, row * blocks() + b);
     const int64_t end = std::min(k, (b + 1) * block);
     for (int64_t i = b * block; i < end; ++i)
       out[i] = static_cast<float>(row_q[i]) * by.scale + by.min;

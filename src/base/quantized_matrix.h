@@ -29,6 +29,12 @@ struct QuantizedMatrix {
     const int block = Info(scheme).block;
     return block == 0 ? 1 : (k + block - 1) / block;
   }
+  // A weight is q · scale + min.
+  struct Affine {
+    float scale = 0;
+    float min = 0;
+  };
+  Affine AffineOf(int64_t row, int64_t column) const;
   // Row `row` as real numbers into `out` [k].
   void DequantizeRow(int64_t row, float* out) const;
 };

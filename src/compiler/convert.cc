@@ -94,7 +94,7 @@ class Converter {
     JobArgs args{
         .package = package,
         .units = SketchedUnits(),
-        .calibration_tokens = quant_.scheme->needs_calibration() ? options_.calibration_tokens : 0};
+        .calibration_tokens = quant_.needs_calibration() ? options_.calibration_tokens : 0};
     args.staging = fs::absolute(StagedDirectory::PathOf(package, KeyOf(fingerprint_)));
     for (const fs::path& file : decoder_->checkpoint().files())
       args.inputs.push_back(fs::absolute(file));
@@ -130,6 +130,7 @@ class Converter {
     quant_.scheme = options_.scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint())
                                             : TRY(FindQuantScheme(options_.scheme));
     quant_.kv_bits = options_.kv_bits;
+    quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
     TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
@@ -157,7 +158,7 @@ class Converter {
   // A checkpoint without a tokenizer gives a package that takes token ids only.
   Result<void> ReadTokenizer() {
     Result<TokenizerFiles> files = decoder_->checkpoint().tokenizer_files();
-    const bool is_needed = quant_.scheme->needs_calibration();
+    const bool is_needed = quant_.needs_calibration();
     if (!files && files.error().code == Code::kNotFound && !is_needed) {
       report_.warnings.push_back(files.error().what + ": the package takes token ids only");
       return {};
@@ -199,7 +200,7 @@ class Converter {
   }
 
   Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
-    if (!quant_.scheme->needs_calibration()) return std::vector<std::vector<int32_t>>();
+    if (!quant_.needs_calibration()) return std::vector<std::vector<int32_t>>();
     std::string text(DefaultCalibrationText());
     if (!options_.calibration.empty()) text = TRY(ReadTextFile(options_.calibration));
     const std::vector<int32_t> ids = tokenizer_->Encode(text);
@@ -433,6 +434,7 @@ class Converter {
     TRY(writer.AddText("generation_config.json",
                        decoder_->checkpoint().generation_config().dump(1)));
     const Json report = {{"scheme", manifest.scheme},
+                         {"algorithm", quant_.algorithm.name()},
                          {"parameters", report_.parameters},
                          {"bits_per_weight", report_.bits_per_weight},
                          {"htp_bits_per_weight", report_.htp_bits_per_weight},

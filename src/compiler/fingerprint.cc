@@ -47,8 +47,8 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
                {"scheme", quant.scheme->name}, {"kv_bits", quant.kv_bits},
                {"socs", options.socs},         {"contexts", options.contexts},
                {"memory", options.memory},     {"prefill_rows", options.prefill_rows},
-               {"emulator", options.emulator}};
-  if (!quant.scheme->needs_calibration()) return json;
+               {"emulator", options.emulator}, {"algorithm", quant.algorithm.name()}};
+  if (!quant.needs_calibration()) return json;
   std::string text(DefaultCalibrationText());
   if (!options.calibration.empty()) text = TRY(ReadTextFile(options.calibration));
   json["calibration"] = Sha256(std::as_bytes(std::span(text)));

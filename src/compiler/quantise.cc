@@ -71,7 +71,8 @@ class Quantiser {
   }
 
  private:
-  bool calibrates() const { return args_.options.scheme->needs_calibration(); }
+  bool calibrates() const { return args_.options.needs_calibration(); }
+  bool follows() const { return args_.options.algorithm.needs_moments(); }
 
   Result<void> Announce(int count) const {
     if (!args_.finished || count == 0) return {};
@@ -110,13 +111,18 @@ class Quantiser {
 
   Result<void> Unit(int unit, bool is_last) {
     Graph graph = TRY(args_.decoder->Build(unit));
+    MomentsByValue moments;
     if (calibrates()) {
-      Result<void> calibrated = calibrator_.Advance(graph, is_last);
+      Result<void> calibrated =
+          follows() ? calibrator_.Observe(graph, moments) : calibrator_.Advance(graph, is_last);
       if (!calibrated) return InCheckpoint(std::move(calibrated).error());
     }
-    Result<UnitReport> quantised = QuantizeUnit(
-        graph, {.options = args_.options, .ranges = &calibrator_.ranges(), .pool = args_.pool});
+    Result<UnitReport> quantised = QuantizeUnit(graph, {.options = args_.options,
+                                                        .ranges = &calibrator_.ranges(),
+                                                        .moments = &moments,
+                                                        .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());
+    if (follows() && !is_last) TRY(calibrator_.Follow(graph));
     TRY(Verify(graph, GraphStage::kQuantised));
     const size_t before = writer_.weight_count();
     for (const Value& value : graph.values()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <tuple>
 
 #include "base/json.h"
@@ -37,14 +38,41 @@ Result<void> Calibrator::Record(std::string_view name, std::span<const float> va
   return {};
 }
 
-Result<void> Calibrator::Advance(const Graph& unit, bool is_last) {
+namespace {
+
+std::set<std::string_view> InputsOfMatrices(const Graph& unit) {
+  std::set<std::string_view> names;
+  for (const Node& node : unit.nodes())
+    if (node.op == OpKind::kLinear) names.insert(unit.value(node.inputs[0]).name);
+  return names;
+}
+
+}  // namespace
+
+Result<void> Calibrator::Run(const Graph& unit, MomentsByValue* moments, bool keep_output) {
+  const auto multiplied = moments ? InputsOfMatrices(unit) : std::set<std::string_view>();
   Result<void> recorded;  // the first failure: an Observer cannot return one
   const Observer observer = [&](const Value& value, std::span<const float> values) {
     if (recorded) recorded = Record(value.name, values);
+    if (!recorded || !multiplied.contains(value.name)) return;
+    const int64_t dim = value.shape.last();
+    (*moments)[value.name].Add({values.data(), std::ssize(values) / dim, dim}, pool_);
   };
   const DecoderRun::Sink drop = [](size_t, std::vector<float>) { return Result<void>(); };
-  TRY(run_.Advance(unit, {.pool = pool_}, observer, is_last ? drop : DecoderRun::Sink()));
+  TRY(run_.Advance(unit, {.pool = pool_}, observer, keep_output ? DecoderRun::Sink() : drop));
   return recorded;
+}
+
+Result<void> Calibrator::Advance(const Graph& unit, bool is_last) {
+  return Run(unit, nullptr, !is_last);
+}
+
+Result<void> Calibrator::Observe(const Graph& unit, MomentsByValue& moments) {
+  return Run(unit, &moments, false);
+}
+
+Result<void> Calibrator::Follow(const Graph& quantised) {
+  return run_.Advance(quantised, {.fake_quantise = true, .pool = pool_});
 }
 
 // A JSON header (doubles keep floats exactly), a zero byte, the floats of the hidden states.

@@ -10,6 +10,7 @@
 
 #include "interp/decoder_run.h"
 #include "quant/encodings.h"
+#include "quant/moments.h"
 
 namespace hexlane {
 
@@ -45,6 +46,11 @@ class Calibrator {
   // Runs the next unit, with the checkpoint's own weights, and records its values. Of the last unit
   // the output is not kept. kInvalidInput naming the value that is not finite; kCancelled.
   Result<void> Advance(const Graph& unit, bool is_last);
+  // The same in two steps, for algorithms whose later units make good for what rounding the earlier
+  // ones cost. Observe records the next unit and what its matrices multiply; Follow goes on through
+  // the unit as it was quantised.
+  Result<void> Observe(const Graph& unit, MomentsByValue& moments);
+  Result<void> Follow(const Graph& quantised);
 
   // Of all units so far, inputs and outputs included; empty caches are left out.
   const ActivationRanges& ranges() const { return ranges_; }
@@ -55,6 +61,7 @@ class Calibrator {
   Result<void> Restore(std::string_view saved);
 
  private:
+  Result<void> Run(const Graph& unit, MomentsByValue* moments, bool keep_output);
   Result<void> Record(std::string_view name, std::span<const float> values);
 
   DecoderRun run_;

@@ -6,6 +6,8 @@
 #include "base/encoding.h"
 #include "base/thread_pool.h"
 #include "kernels/pack/pack.h"
+#include "quant/algorithm/gptq.h"
+#include "quant/algorithm/scale_search.h"
 #include "quant/weights.h"
 
 namespace hexlane {
@@ -113,13 +115,18 @@ Result<QuantizedTensor> ToF16(const TensorView& weight, std::string_view name, T
 }  // namespace
 
 Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
-                                       std::string_view name, ThreadPool* pool) {
+                                       std::string_view name, ThreadPool* pool,
+                                       const WeightFit& fit) {
   CHECK(weight.shape.rank() == 2);
   if (scheme == Scheme::kPlain) return ToF16(weight, name, pool);
+  const std::vector<float> importance =
+      fit.search ? fit.search->MeanSquares() : std::vector<float>();
   Packer packer(scheme, weight.shape[0], weight.shape[1]);
   const Energy energy =
       TRY(ForEachChunk(weight, name, pool, [&](const FloatMatrix& rows) -> Result<Energy> {
-        const QuantizedMatrix part = TRY(QuantizeWeights(rows, scheme));
+        QuantizedMatrix part = TRY(fit.search ? SearchScales(rows, scheme, importance)
+                                              : QuantizeWeights(rows, scheme));
+        if (fit.gptq) fit.gptq->Round(rows, part);
         packer.Store(part, rows.first_row);
         return EnergyOf(rows, part);
       }));

@@ -11,7 +11,15 @@
 
 namespace hexlane {
 
+class Gptq;
+class Moments;
 class ThreadPool;
+
+// How a matrix is made integers; by default to nearest, with scales by the scheme's rule.
+struct WeightFit {
+  const Moments* search = nullptr;  // of what the matrix multiplies: scales by search
+  const Gptq* gptq = nullptr;       // rounding with compensation
+};
 
 struct QuantizedTensor {
   Tensor tensor;                 // packed by kernels/pack, or plain float16 for kPlain
@@ -21,7 +29,8 @@ struct QuantizedTensor {
 // The matrix `weight` [n, k], in whatever form, in `scheme`. kInvalidInput naming `name`, row and
 // column of a value that the scheme cannot hold (float16: beyond 65504).
 Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
-                                       std::string_view name, ThreadPool* pool);
+                                       std::string_view name, ThreadPool* pool,
+                                       const WeightFit& fit = {});
 
 // A plain vector (norm weight, bias) with every value rounded to float16, kept as float32.
 Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name);

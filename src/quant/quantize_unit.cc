@@ -1,10 +1,12 @@
 #include "quant/quantize_unit.h"
 
 #include <cstdlib>
+#include <map>
 #include <new>
 
 #include "kernels/pack/pack.h"
 #include "op/dims.h"
+#include "quant/algorithm/gptq.h"
 #include "quant/quantize_tensor.h"
 
 namespace hexlane {
@@ -132,7 +134,35 @@ Tensor BlankMatrix(const Shape& shape, Scheme scheme) {
   return Tensor({bytes, shape, plain ? DType::kF16 : DType::kI8, scheme}, owner);
 }
 
-Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const QuantizeArgs& args) {
+// Gptq by the value that matrices multiply: several multiply the same.
+using GptqByValue = std::map<std::string, Gptq, std::less<>>;
+
+// For matrices that multiply `input`.
+Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByValue& gptqs) {
+  WeightFit fit;
+  const Algorithm& algorithm = args.options.algorithm;
+  if (!algorithm.needs_moments() || args.sketch) return fit;
+  const auto found =
+      args.moments ? args.moments->find(input.name) : MomentsByValue::const_iterator();
+  if (!args.moments || found == args.moments->end())
+    return InvalidInput("'{}' was not seen in calibration", input.name);
+  if (algorithm.search) fit.search = &found->second;
+  if (!algorithm.gptq) return fit;
+  auto gptq = gptqs.find(input.name);
+  if (gptq == gptqs.end()) {
+    Result<Gptq> made = Gptq::Create(found->second);
+    if (!made) {
+      made.error().where = input.name;
+      return Failure(std::move(made).error());
+    }
+    gptq = gptqs.emplace(input.name, *std::move(made)).first;
+  }
+  fit.gptq = &gptq->second;
+  return fit;
+}
+
+Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const WeightFit& fit,
+                                    const QuantizeArgs& args) {
   const TensorView before = value.constant->view();
   WeightReport report;
   report.name = value.name;
@@ -144,7 +174,7 @@ Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const QuantizeA
   } else if (args.sketch) {
     value.constant = BlankMatrix(before.shape, scheme);
   } else {
-    QuantizedTensor result = TRY(QuantizeTensor(before, scheme, value.name, args.pool));
+    QuantizedTensor result = TRY(QuantizeTensor(before, scheme, value.name, args.pool, fit));
     value.constant = std::move(result.tensor);
     report.snr_db = result.snr_db;
   }
@@ -166,14 +196,18 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
 }
 
 Result<void> QuantizeWeightsOf(Graph& unit, const Node& node, const QuantizeArgs& args,
-                               UnitReport& report) {
+                               GptqByValue& gptqs, UnitReport& report) {
   TRY(RoundVectors(unit, node, args));
   if (node.op != OpKind::kLinear && node.op != OpKind::kEmbedding) return {};
   Value& weight = unit.value(node.inputs[1]);
   if (!weight.constant) return {};
   const QuantScheme& by = *args.options.scheme;
-  const Scheme scheme = IsVocabulary(unit, node) ? by.vocabulary : by.layers;
-  report.weights.push_back(TRY(QuantizeMatrix(weight, scheme, args)));
+  if (IsVocabulary(unit, node)) {
+    report.weights.push_back(TRY(QuantizeMatrix(weight, by.vocabulary, {}, args)));
+    return {};
+  }
+  const WeightFit fit = TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
+  report.weights.push_back(TRY(QuantizeMatrix(weight, by.layers, fit, args)));
   return {};
 }
 
@@ -183,7 +217,8 @@ Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args) {
   CHECK(args.options.scheme != nullptr);
   UnitReport report{.unit = unit.name(), .values = {}, .weights = {}};
   TRY(EncodeActivations(unit, args, report));
-  for (const Node& node : unit.nodes()) TRY(QuantizeWeightsOf(unit, node, args, report));
+  GptqByValue gptqs;
+  for (const Node& node : unit.nodes()) TRY(QuantizeWeightsOf(unit, node, args, gptqs, report));
   TRY(Verify(unit, GraphStage::kQuantised));
   return report;
 }

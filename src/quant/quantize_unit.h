@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "quant/calibrate.h"
+#include "quant/moments.h"
 #include "quant/report.h"
 #include "quant/schemes.h"
 
@@ -14,6 +15,8 @@ struct QuantizeArgs {
   QuantOptions options;  // checked by CheckQuantOptions
   const ActivationRanges* ranges =
       nullptr;  // of this unit at least; needed for integer activations
+  // Of what this unit's matrices multiply; needed where the algorithm looks at it.
+  const MomentsByValue* moments = nullptr;
   ThreadPool* pool = nullptr;
   bool sketch = false;  // see SketchUnit
 };

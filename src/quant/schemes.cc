@@ -69,6 +69,11 @@ Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target
   const bool integer = options.scheme->activations == DType::kU16;
   if (options.kv_bits != 8 && options.kv_bits != 16)
     return Usage("a KV cache of {} bits", options.kv_bits).Want("8 or 16");
+  if (options.algorithm.needs_moments() && options.scheme->layers == Scheme::kPlain) {
+    return Usage("{} rounds no weights to integers", options.scheme->name)
+        .Got("--algorithm {}", options.algorithm.name())
+        .Remedy("Leave --algorithm out, or choose a scheme such as w4a16");
+  }
   if (options.kv_bits == 8 && !integer) {
     return Usage("{} keeps keys and values in float16", options.scheme->name)
         .Got("an 8-bit KV cache")

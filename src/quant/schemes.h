@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "base/scheme.h"
 #include "hexlane/status.h"
+#include "quant/algorithm/algorithm.h"
 
 namespace hexlane {
 
@@ -41,7 +42,12 @@ Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoin
 
 struct QuantOptions {
   const QuantScheme* scheme = nullptr;
-  int kv_bits = 16;  // of cached keys and values; 8 needs integer activations
+  int kv_bits = 16;     // of cached keys and values; 8 needs integer activations
+  Algorithm algorithm;  // of the layers' matrices
+
+  bool needs_calibration() const {
+    return scheme->needs_calibration() || algorithm.needs_moments();
+  }
 };
 // kUsage when the options contradict each other or the target (null for the CPU) cannot run them.
 Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target);

@@ -21,6 +21,11 @@ float MaxAbs(std::span<const float> values) {
   return largest;
 }
 
+// As GGUF's blocks and kernels/pack store them.
+bool ScalesAreF16(Scheme scheme) {
+  return Info(scheme).block != 0 && Info(scheme).scale != ScaleKind::kInteger;
+}
+
 float RoundToF16(float value) { return F16ToF32(F32ToF16(value)); }
 
 // A scale that may have rounded to 0, as one that can divide.
@@ -33,13 +38,12 @@ std::span<const float> Block(std::span<const float> row, int64_t b, const Quanti
 }
 
 void QuantizeSymmetricRow(std::span<const float> row, int64_t n, QuantizedMatrix& out) {
-  const IntegerRange integers = RestrictedRange(Info(out.scheme).bits);
-  const bool in_f16 = Info(out.scheme).block != 0;  // as GGUF's Q8_0 and kernels/pack store it
+  const IntegerRange integers = IntegersOf(out.scheme);
   int8_t* q = out.q.data() + n * out.k;
   for (int64_t b = 0; b < out.blocks(); ++b) {
     const std::span<const float> block = Block(row, b, out);
     Affine affine = FitSymmetric(MaxAbs(block), integers);
-    if (in_f16) affine.scale = Positive(RoundToF16(affine.scale));
+    affine.scale = Positive(StoredBlockScale(out.scheme, affine.scale));
     out.scales[n * out.blocks() + b] = affine.scale;
     QuantizeValues(block, affine, integers, q + (block.data() - row.data()));
   }
@@ -64,7 +68,7 @@ uint8_t BlockScaleOf(std::span<const float> block, float channel_scale, BlockSca
 
 void QuantizeLpbqRow(std::span<const float> row, int64_t n, BlockScaleRule rule,
                      QuantizedMatrix& out) {
-  const IntegerRange integers = FullRange(4, true);
+  const IntegerRange integers = IntegersOf(out.scheme);
   const float channel_scale = FitSymmetric(MaxAbs(row), {0, 7 * kMaxBlockScale}).scale;
   out.scales[n] = channel_scale;
   uint8_t* scales = out.block_scales.data() + n * out.blocks();
@@ -104,8 +108,7 @@ void QuantizeRow(std::span<const float> row, int64_t n, BlockScaleRule rule, Qua
 
 // The largest |w| that a scheme can take: float16 holds up to 65504.
 float Limit(Scheme scheme) {
-  const bool in_f16 = Info(scheme).block != 0 && Info(scheme).scale != ScaleKind::kInteger;
-  return in_f16 ? 65504 : std::numeric_limits<float>::max();
+  return ScalesAreF16(scheme) ? 65504 : std::numeric_limits<float>::max();
 }
 
 Result<void> CheckWeights(const FloatMatrix& weights, Scheme scheme) {
@@ -129,6 +132,28 @@ Result<QuantizedMatrix> QuantizeWeights(const FloatMatrix& weights, Scheme schem
   QuantizedMatrix out = QuantizedMatrix::Zero(scheme, weights.n, weights.k);
   for (int64_t i = 0; i < weights.n; ++i) QuantizeRow(weights.row(i), i, options.block_scales, out);
   return out;
+}
+
+IntegerRange IntegersOf(Scheme scheme) {
+  switch (Info(scheme).scale) {
+    case ScaleKind::kFloat: return RestrictedRange(Info(scheme).bits);
+    case ScaleKind::kInteger: return FullRange(Info(scheme).bits, true);
+    case ScaleKind::kAffine: return FullRange(Info(scheme).bits, false);
+    case ScaleKind::kNone: break;
+  }
+  CheckFailed(__FILE__, __LINE__, "a scheme with scales");
+}
+
+float StoredBlockScale(Scheme scheme, float value) {
+  return ScalesAreF16(scheme) ? RoundToF16(value) : value;
+}
+
+void RoundToScales(std::span<const float> row, int64_t n, QuantizedMatrix& m) {
+  const IntegerRange integers = IntegersOf(m.scheme);
+  for (int64_t i = 0; i < m.k; ++i) {
+    const QuantizedMatrix::Affine by = m.AffineOf(n, i);
+    m.q[n * m.k + i] = static_cast<int8_t>(QuantizeValue(row[i] - by.min, {by.scale, 0}, integers));
+  }
 }
 
 }  // namespace hexlane

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/encoding.h"
 #include "base/quantized_matrix.h"
 #include "hexlane/status.h"
 
@@ -44,6 +45,13 @@ struct WeightOptions {
 // minimum float16 cannot hold.
 Result<QuantizedMatrix> QuantizeWeights(const FloatMatrix& weights, Scheme scheme,
                                         const WeightOptions& options = {});
+
+// The integers of a scheme.
+IntegerRange IntegersOf(Scheme scheme);
+// A scale or minimum of a block as the scheme stores it: float16, or as it is.
+float StoredBlockScale(Scheme scheme, float value);
+// The integers of row `n` of `m` anew: the nearest to `row` that its scales allow.
+void RoundToScales(std::span<const float> row, int64_t n, QuantizedMatrix& m);
 
 }  // namespace hexlane
 
