@@ -51,8 +51,10 @@ void AddContentOptions(CLI::App& app, ConvertOptions& options) {
       ->allow_extra_args(false);
   app.add_option("--prefill-rows", options.prefill_rows, "prompt tokens processed at once")
       ->capture_default_str();
-  app.add_option("--algorithm", options.algorithm,
-                 "how the layers' weights are rounded: rtn, search, gptq, or search+gptq")
+  app.add_option(
+         "--algorithm", options.algorithm,
+         "how the layers' weights are rounded: rtn, or steps joined by '+': rotate, smooth, "
+         "awq, search, gptq, bias")
       ->capture_default_str();
   app.add_option("--kv", options.kv_bits, "bits of cached keys and values: 8 or 16")
       ->capture_default_str();

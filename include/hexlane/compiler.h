@@ -32,8 +32,9 @@ struct ConvertOptions {
   std::filesystem::path output;  // the package folder; replaced when it is an older package
   std::string scheme;            // f16, w8a16, w4a16, w4-exact; empty: what suits the checkpoint
   int kv_bits = 16;              // of cached keys and values: 8 or 16
-  std::string algorithm =
-      "rtn";  // how the layers' weights are rounded: rtn, search, gptq, search+gptq
+  // How the layers' weights are rounded: rtn, or steps joined by '+': rotate, smooth, awq, search,
+  // gptq, bias (docs/quant.md).
+  std::string algorithm = "rtn";
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
   // Positions of the cache, one graph for each; none: 512, or the model's own maximum if less.
   std::vector<int> contexts;

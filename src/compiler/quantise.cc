@@ -8,6 +8,8 @@
 #include "compiler/source.h"
 #include "hexlane/interrupt.h"
 #include "ir/text.h"
+#include "quant/algorithm/migrate.h"
+#include "quant/algorithm/rotate.h"
 #include "quant/calibrate.h"
 #include "quant/quantize_unit.h"
 
@@ -112,11 +114,8 @@ class Quantiser {
   Result<void> Unit(int unit, bool is_last) {
     Graph graph = TRY(args_.decoder->Build(unit));
     MomentsByValue moments;
-    if (calibrates()) {
-      Result<void> calibrated =
-          follows() ? calibrator_.Observe(graph, moments) : calibrator_.Advance(graph, is_last);
-      if (!calibrated) return InCheckpoint(std::move(calibrated).error());
-    }
+    Result<void> calibrated = Prepare(graph, is_last, moments);
+    if (!calibrated) return InCheckpoint(std::move(calibrated).error());
     Result<UnitReport> quantised = QuantizeUnit(graph, {.options = args_.options,
                                                         .ranges = &calibrator_.ranges(),
                                                         .moments = &moments,
@@ -132,6 +131,22 @@ class Quantiser {
     const std::string text = Print(graph);
     TRY(writer_.AddText(UnitFile(unit), text));
     return Finish(unit, is_last, *quantised, text, writer_.WeightsRecord(before));
+  }
+
+  // Transforms and calibrates; transforms that look at inputs make others of them.
+  Result<void> Prepare(Graph& graph, bool is_last, MomentsByValue& moments) {
+    const Algorithm& algorithm = args_.options.algorithm;
+    if (algorithm.rotate) TRY(RotateUnit(graph, args_.pool));
+    if (!calibrates()) return {};
+    if (!follows()) return calibrator_.Advance(graph, is_last);
+    TRY(calibrator_.Observe(graph, moments));
+    if (!algorithm.migrates()) return {};
+    TRY(MigrateScales(graph, {.awq = algorithm.awq,
+                              .scheme = args_.options.scheme->layers,
+                              .moments = &moments,
+                              .pool = args_.pool}));
+    moments.clear();
+    return calibrator_.Observe(graph, moments);
   }
 
   // The state goes first and the one before it last: at every moment one that fits the records is

@@ -5,6 +5,8 @@
 #include "compiler/fingerprint.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
+#include "quant/algorithm/algorithm.h"
+#include "quant/algorithm/rotate.h"
 #include "runtime/steps.h"
 #include "runtime/variants.h"
 
@@ -92,8 +94,21 @@ Result<std::shared_ptr<const Decoder>> StageRunner::decoder() {
   return decoder_;
 }
 
+Result<UnitSource> StageRunner::FloatUnits() {
+  const UnitSource built = UnitsOf(TRY(decoder()));
+  if (!package_) return built;
+  const std::string name = package_->manifest().conversion.value("algorithm", "rtn");
+  if (!TRY(ParseAlgorithm(name)).rotate) return built;
+  const auto load = [this, built](int unit) -> Result<Graph> {
+    Graph graph = TRY(built.load(unit));
+    TRY(RotateUnit(graph, &pool_));
+    return graph;
+  };
+  return UnitSource{built.count, load, built.drop_pages};
+}
+
 Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids) {
-  const UnitSource units = stage == Stage::kFloat ? UnitsOf(TRY(decoder())) : UnitsOf(package_);
+  const UnitSource units = stage == Stage::kFloat ? TRY(FloatUnits()) : UnitsOf(package_);
   DecoderRun run({std::vector<int32_t>(ids.begin(), ids.end())});
   UnitValues values(static_cast<size_t>(run_count_));
   for (int i = 0; i < run_count_; ++i) {

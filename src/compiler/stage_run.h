@@ -57,7 +57,8 @@ class StageRunner {
 
  private:
   explicit StageRunner(const ModelSource& source);
-  UnitSource Units(Stage stage);
+  // The checkpoint's, with hidden states in the basis of the package's.
+  Result<UnitSource> FloatUnits();
   VariantArgs EmulatorVariant(const UnitSource& units, const Variant& compiled, int positions);
   Result<const Variant*> CompiledVariant() const;
   Result<void> CheckSoc() const;

@@ -48,6 +48,19 @@ Result<ValueId> Graph::Add(OpKind op, std::string name, std::vector<ValueId> inp
   return nodes_.back().outputs[0];
 }
 
+Result<void> Graph::AppendInput(NodeId id, ValueId constant) {
+  Node& node = nodes_[static_cast<size_t>(id)];
+  const OpDef& def = Def(node.op);
+  CHECK(value(constant).constant.has_value());
+  if (static_cast<int>(node.inputs.size()) == def.inputs + def.optional)
+    return InvalidInput("{}: {} takes no more inputs", NameOf(node), def.name);
+  node.inputs.push_back(constant);
+  std::vector<Shape> shapes;
+  for (const ValueId input : node.inputs) shapes.push_back(value(input).shape);
+  TRY(def.shape_rule(node.attrs, shapes));
+  return {};
+}
+
 ValueId Graph::Find(std::string_view name) const {
   for (size_t i = 0; i < values_.size(); ++i)
     if (values_[i].name == name) return static_cast<ValueId>(i);

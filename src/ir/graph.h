@@ -45,6 +45,8 @@ class Graph {
   // (Attention's second output: `name`.scores). The first output is returned. kInvalidInput names
   // the node when the inputs do not fit.
   Result<ValueId> Add(OpKind op, std::string name, std::vector<ValueId> inputs, Attrs attrs = {});
+  // Gives a node one more, optional input: a constant. kInvalidInput as for Add.
+  Result<void> AppendInput(NodeId node, ValueId constant);
   void MarkOutput(ValueId value) { outputs_.push_back(value); }
 
   const std::string& name() const { return name_; }

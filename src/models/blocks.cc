@@ -48,6 +48,11 @@ ValueId UnitBuilder::RmsNorm(std::string_view name, ValueId x, std::string_view 
               RmsNormAttrs{.eps = config().norm_eps});
 }
 
+ValueId UnitBuilder::HeadNorm(std::string_view name, ValueId x, std::string_view weight) {
+  return Node(OpKind::kRmsNorm, name, {x, Weight(Name(weight), {config().head_dim})},
+              RmsNormAttrs{.eps = config().norm_eps});
+}
+
 ValueId UnitBuilder::Linear(std::string_view name, ValueId x, std::string_view linear, int64_t n,
                             bool bias) {
   if (error_) return kNone;

@@ -18,6 +18,8 @@ class UnitBuilder {
   ValueId Input(std::string_view name, Shape shape, DType dtype = DType::kF32);
   ValueId Embedding(std::string_view name, ValueId ids, std::string_view table);
   ValueId RmsNorm(std::string_view name, ValueId x, std::string_view weight);
+  // Every head by itself; the weight is shared by the heads.
+  ValueId HeadNorm(std::string_view name, ValueId x, std::string_view weight);
   // x wᵀ (+ bias): weight `linear`.weight [n, k], and `linear`.bias when `bias`.
   ValueId Linear(std::string_view name, ValueId x, std::string_view linear, int64_t n,
                  bool bias = false);

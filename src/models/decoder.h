@@ -24,8 +24,10 @@ struct DecoderConfig {
   int64_t vocab = 0;
   int64_t max_context = 0;
   float norm_eps = 1e-5f;
-  bool tied = false;            // lm_head is the embedding table
-  bool attention_bias = false;  // on q, k, v and o
+  bool tied = false;         // lm_head is the embedding table
+  bool qkv_bias = false;     // on q, k and v
+  bool output_bias = false;  // on o
+  bool qk_norm = false;      // each head of q and k goes through an RmsNorm
   bool mlp_bias = false;
   std::vector<float> inv_freq;  // [rotary_dim / 2], scaling included, radians per position
   float rope_scale = 1;         // YaRN's attention factor

@@ -132,6 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Llama, Checkpoints,
                                          "llama-rope-scaling-llama3", "llama-rope-yarn",
                                          "llama-sharded"));
 
+INSTANTIATE_TEST_SUITE_P(Qwen, Checkpoints, testing::Values("qwen2", "qwen3"));
+
 TEST(SmolLm2, GgufMatchesTransformers) {
   const auto decoder = OpenDecoder(kData + "/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf");
   ASSERT_NE(decoder, nullptr) << "run tools/setup.sh test";

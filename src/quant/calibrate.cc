@@ -68,6 +68,8 @@ Result<void> Calibrator::Advance(const Graph& unit, bool is_last) {
 }
 
 Result<void> Calibrator::Observe(const Graph& unit, MomentsByValue& moments) {
+  for (const Node& node : unit.nodes())
+    for (const ValueId id : node.outputs) ranges_.erase(unit.value(id).name);
   return Run(unit, &moments, false);
 }
 

@@ -47,8 +47,9 @@ class Calibrator {
   // the output is not kept. kInvalidInput naming the value that is not finite; kCancelled.
   Result<void> Advance(const Graph& unit, bool is_last);
   // The same in two steps, for algorithms whose later units make good for what rounding the earlier
-  // ones cost. Observe records the next unit and what its matrices multiply; Follow goes on through
-  // the unit as it was quantised.
+  // ones cost. Observe records the next unit and what its matrices multiply, and may be called
+  // again for the unit with other weights: only the last time counts. Follow goes on through the
+  // unit as it was quantised.
   Result<void> Observe(const Graph& unit, MomentsByValue& moments);
   Result<void> Follow(const Graph& quantised);
 

@@ -1,5 +1,5 @@
 // What calibration learns of the inputs of matrices: the sum of their outer products, from which
-// algorithms compute the error that rounded weights make at the output.
+// algorithms compute the error that rounded weights make at the output, and figures of channels.
 #ifndef HEXLANE_QUANT_MOMENTS_H_
 #define HEXLANE_QUANT_MOMENTS_H_
 
@@ -23,13 +23,20 @@ class Moments {
   int64_t rows() const { return rows_; }
   // [dim, dim], symmetric.
   std::span<const float> sum() const { return sum_; }
-  // Mean of x² of every channel: [dim].
+  // Of every channel, [dim]: the mean of x², of |x| and of x, and the largest |x|.
   std::vector<float> MeanSquares() const;
+  std::vector<float> MeanMagnitudes() const;
+  std::vector<float> Means() const;
+  std::span<const float> max_abs() const { return max_abs_; }
 
  private:
+  void AddToChannels(ConstRows x);
+
   int64_t dim_ = 0;  // 0 until the first rows come
   int64_t rows_ = 0;
   std::vector<float> sum_;
+  std::vector<double> channel_sums_, channel_sum_abs_;  // of x, of |x|: [dim]
+  std::vector<float> max_abs_;                          // [dim]
 };
 
 // By the name of the value that the matrices multiply.

@@ -8,6 +8,7 @@
 #include "kernels/pack/pack.h"
 #include "quant/algorithm/gptq.h"
 #include "quant/algorithm/scale_search.h"
+#include "quant/float_rows.h"
 #include "quant/weights.h"
 
 namespace hexlane {
@@ -35,26 +36,19 @@ struct Energy {
   }
 };
 
-// Rows first … first + count - 1 as float32, whatever the form.
-std::vector<float> ReadRows(const TensorView& weight, int64_t first, int64_t count) {
-  const int64_t k = weight.shape.last();
-  std::vector<float> values(static_cast<size_t>(count * k));
-  if (weight.scheme != Scheme::kPlain) {
-    DequantizeRows(weight, first, count, values.data());
-    return values;
-  }
-  const size_t row_bytes = static_cast<size_t>(k) * DTypeBytes(weight.dtype);
-  DecodeValues(weight.bytes.subspan(first * row_bytes, count * row_bytes), {.dtype = weight.dtype},
-               values);
-  return values;
-}
-
-Energy EnergyOf(const FloatMatrix& want, const QuantizedMatrix& got) {
+// Of all rows; `shift` [n] is QuantizedTensor's of these rows where there is a `mean` [k].
+Energy Compare(const FloatMatrix& want, const QuantizedMatrix& got, std::span<const float> mean,
+               float* shift) {
   Energy energy;
   std::vector<float> row(static_cast<size_t>(want.k));
   for (int64_t i = 0; i < want.n; ++i) {
     got.DequantizeRow(i, row.data());
     for (int64_t j = 0; j < want.k; ++j) energy.Add(want.row(i)[j], row[j]);
+    if (mean.empty()) continue;
+    double sum = 0;
+    for (int64_t j = 0; j < want.k; ++j)
+      sum += (static_cast<double>(want.row(i)[j]) - row[j]) * mean[j];
+    shift[i] = static_cast<float>(sum);
   }
   return energy;
 }
@@ -82,7 +76,7 @@ Result<Energy> ForEachChunk(const TensorView& weight, std::string_view name, Thr
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       const int64_t first = chunk * kRowsAtOnce;
       const int64_t count = std::min(kRowsAtOnce, n - first);
-      const std::vector<float> values = ReadRows(weight, first, count);
+      const std::vector<float> values = FloatRows(weight, first, count);
       results[chunk] = body(FloatMatrix{values, count, weight.shape[1], name, first});
     }
   };
@@ -108,8 +102,8 @@ Result<QuantizedTensor> ToF16(const TensorView& weight, std::string_view name, T
         }
         return sum;
       }));
-  return QuantizedTensor{Tensor::FromVector(std::move(halves), weight.shape, DType::kF16),
-                         energy.snr_db()};
+  return QuantizedTensor{
+      Tensor::FromVector(std::move(halves), weight.shape, DType::kF16), energy.snr_db(), {}};
 }
 
 }  // namespace
@@ -121,6 +115,8 @@ Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
   if (scheme == Scheme::kPlain) return ToF16(weight, name, pool);
   const std::vector<float> importance =
       fit.search ? fit.search->MeanSquares() : std::vector<float>();
+  const std::vector<float> mean = fit.mean ? fit.mean->Means() : std::vector<float>();
+  std::vector<float> shift(fit.mean ? static_cast<size_t>(weight.shape[0]) : 0);
   Packer packer(scheme, weight.shape[0], weight.shape[1]);
   const Energy energy =
       TRY(ForEachChunk(weight, name, pool, [&](const FloatMatrix& rows) -> Result<Energy> {
@@ -128,9 +124,9 @@ Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
                                               : QuantizeWeights(rows, scheme));
         if (fit.gptq) fit.gptq->Round(rows, part);
         packer.Store(part, rows.first_row);
-        return EnergyOf(rows, part);
+        return Compare(rows, part, mean, shift.data() + rows.first_row);
       }));
-  return QuantizedTensor{std::move(packer).Finish(), energy.snr_db()};
+  return QuantizedTensor{std::move(packer).Finish(), energy.snr_db(), std::move(shift)};
 }
 
 Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name) {

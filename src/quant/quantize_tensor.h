@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/tensor.h"
 #include "hexlane/status.h"
@@ -19,11 +20,14 @@ class ThreadPool;
 struct WeightFit {
   const Moments* search = nullptr;  // of what the matrix multiplies: scales by search
   const Gptq* gptq = nullptr;       // rounding with compensation
+  const Moments* mean = nullptr;    // of what it multiplies: its mean error is given back
 };
 
 struct QuantizedTensor {
   Tensor tensor;                 // packed by kernels/pack, or plain float16 for kPlain
   std::optional<double> snr_db;  // 10 log10(Σ w² / Σ error²); none when nothing was lost
+  // (W - Ŵ) · mean input: what the outputs lack on average; [n], or empty without WeightFit::mean.
+  std::vector<float> shift;
 };
 
 // The matrix `weight` [n, k], in whatever form, in `scheme`. kInvalidInput naming `name`, row and

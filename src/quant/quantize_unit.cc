@@ -4,6 +4,7 @@
 #include <map>
 #include <new>
 
+#include "interp/interpreter.h"
 #include "kernels/pack/pack.h"
 #include "op/dims.h"
 #include "quant/algorithm/gptq.h"
@@ -147,6 +148,7 @@ Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByVal
   if (!args.moments || found == args.moments->end())
     return InvalidInput("'{}' was not seen in calibration", input.name);
   if (algorithm.search) fit.search = &found->second;
+  if (algorithm.bias) fit.mean = &found->second;
   if (!algorithm.gptq) return fit;
   auto gptq = gptqs.find(input.name);
   if (gptq == gptqs.end()) {
@@ -161,10 +163,16 @@ Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByVal
   return fit;
 }
 
-Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const WeightFit& fit,
+struct MatrixResult {
+  WeightReport report;
+  std::vector<float> shift;  // QuantizedTensor::shift
+};
+
+Result<MatrixResult> QuantizeMatrix(Value& value, Scheme scheme, const WeightFit& fit,
                                     const QuantizeArgs& args) {
   const TensorView before = value.constant->view();
-  WeightReport report;
+  MatrixResult result;
+  WeightReport& report = result.report;
   report.name = value.name;
   report.shape = before.shape;
   report.scheme = scheme;
@@ -174,13 +182,30 @@ Result<WeightReport> QuantizeMatrix(Value& value, Scheme scheme, const WeightFit
   } else if (args.sketch) {
     value.constant = BlankMatrix(before.shape, scheme);
   } else {
-    QuantizedTensor result = TRY(QuantizeTensor(before, scheme, value.name, args.pool, fit));
-    value.constant = std::move(result.tensor);
-    report.snr_db = result.snr_db;
+    QuantizedTensor quantized = TRY(QuantizeTensor(before, scheme, value.name, args.pool, fit));
+    value.constant = std::move(quantized.tensor);
+    report.snr_db = quantized.snr_db;
+    result.shift = std::move(quantized.shift);
   }
   report.bits = 8.0 * static_cast<double>(value.constant->view().bytes.size()) /
                 static_cast<double>(before.shape.elements());
-  return report;
+  return result;
+}
+
+// Adds `shift` [n] to what the matrix of `node` gives: to its bias, or as one.
+// Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction",
+// section 4.2, with the inputs' mean from calibration.
+Result<void> CorrectBias(Graph& unit, NodeId node, std::vector<float> shift) {
+  const Node& linear = unit.node(node);
+  const auto n = static_cast<int64_t>(shift.size());
+  if (linear.inputs.size() == 2)
+    return unit.AppendInput(node, unit.AddConstant(unit.NameOf(linear) + ".bias",
+                                                   Tensor::FromFloats(std::move(shift), {n})));
+  Value& bias = unit.value(linear.inputs[2]);
+  const std::vector<float> values = ToFloats(bias.constant->view());
+  for (size_t i = 0; i < shift.size(); ++i) shift[i] += values[i];
+  bias.constant = Tensor::FromFloats(std::move(shift), {n});
+  return {};
 }
 
 // Norm weights and biases live in float16 where activations do.
@@ -195,20 +220,24 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
   return {};
 }
 
-Result<void> QuantizeWeightsOf(Graph& unit, const Node& node, const QuantizeArgs& args,
-                               GptqByValue& gptqs, UnitReport& report) {
-  TRY(RoundVectors(unit, node, args));
-  if (node.op != OpKind::kLinear && node.op != OpKind::kEmbedding) return {};
-  Value& weight = unit.value(node.inputs[1]);
-  if (!weight.constant) return {};
-  const QuantScheme& by = *args.options.scheme;
-  if (IsVocabulary(unit, node)) {
-    report.weights.push_back(TRY(QuantizeMatrix(weight, by.vocabulary, {}, args)));
-    return {};
+Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args, GptqByValue& gptqs,
+                               UnitReport& report) {
+  const Node& node = unit.node(id);
+  if (node.op == OpKind::kLinear || node.op == OpKind::kEmbedding) {
+    Value& weight = unit.value(node.inputs[1]);
+    if (!weight.constant) return {};
+    const QuantScheme& by = *args.options.scheme;
+    const bool vocabulary = IsVocabulary(unit, node);
+    const WeightFit fit =
+        vocabulary ? WeightFit() : TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
+    MatrixResult result =
+        TRY(QuantizeMatrix(weight, vocabulary ? by.vocabulary : by.layers, fit, args));
+    report.weights.push_back(std::move(result.report));
+    const bool correct = !vocabulary && args.options.algorithm.bias;
+    if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));
+    if (correct) TRY(CorrectBias(unit, id, std::move(result.shift)));
   }
-  const WeightFit fit = TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
-  report.weights.push_back(TRY(QuantizeMatrix(weight, by.layers, fit, args)));
-  return {};
+  return RoundVectors(unit, unit.node(id), args);
 }
 
 }  // namespace
@@ -218,7 +247,8 @@ Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args) {
   UnitReport report{.unit = unit.name(), .values = {}, .weights = {}};
   TRY(EncodeActivations(unit, args, report));
   GptqByValue gptqs;
-  for (const Node& node : unit.nodes()) TRY(QuantizeWeightsOf(unit, node, args, gptqs, report));
+  for (NodeId id = 0; id < std::ssize(unit.nodes()); ++id)
+    TRY(QuantizeWeightsOf(unit, id, args, gptqs, report));
   TRY(Verify(unit, GraphStage::kQuantised));
   return report;
 }

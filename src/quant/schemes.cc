@@ -65,15 +65,35 @@ Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoin
       .Remedy("Convert with --quant w4a16 or --quant w8a16");
 }
 
+namespace {
+
+Result<void> CheckAlgorithm(const QuantScheme& scheme, const Algorithm& algorithm) {
+  if (algorithm.is_nearest()) return {};
+  if (scheme.layers == Scheme::kPlain) {
+    return Usage("{} rounds no weights to integers", scheme.name)
+        .Got("--algorithm {}", algorithm.name())
+        .Remedy("Leave --algorithm out, or choose a scheme such as w4a16");
+  }
+  if (scheme.keeps_stored) {
+    return Usage("{} keeps the checkpoint's own blocks", scheme.name)
+        .Got("--algorithm {}", algorithm.name())
+        .Remedy("Leave --algorithm out, or choose a scheme such as w4a16");
+  }
+  if (algorithm.awq && algorithm.smooth) {
+    return Usage("awq and smooth are two choices of the same factors")
+        .Got("--algorithm {}", algorithm.name())
+        .Remedy("Leave one of them out");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target) {
   const bool integer = options.scheme->activations == DType::kU16;
   if (options.kv_bits != 8 && options.kv_bits != 16)
     return Usage("a KV cache of {} bits", options.kv_bits).Want("8 or 16");
-  if (options.algorithm.needs_moments() && options.scheme->layers == Scheme::kPlain) {
-    return Usage("{} rounds no weights to integers", options.scheme->name)
-        .Got("--algorithm {}", options.algorithm.name())
-        .Remedy("Leave --algorithm out, or choose a scheme such as w4a16");
-  }
+  TRY(CheckAlgorithm(*options.scheme, options.algorithm));
   if (options.kv_bits == 8 && !integer) {
     return Usage("{} keeps keys and values in float16", options.scheme->name)
         .Got("an 8-bit KV cache")

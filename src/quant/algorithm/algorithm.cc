@@ -9,7 +9,9 @@ struct Step {
   std::string_view name;
   bool Algorithm::* on;
 };
-constexpr Step kSteps[] = {{"search", &Algorithm::search}, {"gptq", &Algorithm::gptq}};
+constexpr Step kSteps[] = {{"rotate", &Algorithm::rotate}, {"smooth", &Algorithm::smooth},
+                           {"awq", &Algorithm::awq},       {"search", &Algorithm::search},
+                           {"gptq", &Algorithm::gptq},     {"bias", &Algorithm::bias}};
 constexpr std::string_view kNone = "rtn";
 
 Result<void> AddStep(std::string_view name, Algorithm& algorithm) {
