@@ -238,6 +238,24 @@ struct EvalOptions {
   int window =
       512;  // tokens; the second half of each is scored, as llama.cpp's perplexity tool does
   int max_windows = 0;  // 0: all
+  // Also compare with this stage, float or quant, which is computed beside, window by window.
+  std::optional<Stage> against;
+  // Where the float stage's log-probabilities are kept (2 bytes × vocabulary for each scored
+  // token): read where the file exists, otherwise written first. Implies `against` float.
+  std::filesystem::path reference;
+};
+
+// The model's distributions of the next token with the reference's, over the scored tokens; nats.
+struct TextComparison {
+  std::string stage;      // the reference
+  double perplexity = 0;  // the reference's
+  double log_perplexity_increase = 0;
+  double log_perplexity_increase_stderr = 0;      // standard error; NaN for a single token
+  double log_perplexity_mean_abs_difference = 0;  // of single tokens
+  double kl_mean = 0;  // Kullback-Leibler divergence of the model from the reference
+  double kl_p99 = 0;   // 99th percentile
+  double kl_max = 0;
+  double top1 = 0;  // share of tokens for which both have the same likeliest one
 };
 
 struct EvalReport {
@@ -246,9 +264,41 @@ struct EvalReport {
   int windows = 0;
   double seconds = 0;
   std::string stage;
+  std::optional<TextComparison> against;
 };
 
+// kUsage: a stage that needs a package, or `against` what is neither float nor quant.
+// kInvalidInput: a text shorter than a window, a window longer than the context, a reference file
+// of another checkpoint or text. kCorrupt: a damaged one.
 Result<EvalReport> Evaluate(const EvalOptions& options);
+
+struct MultipleChoiceOptions {
+  ModelSource source;
+  Stage stage = Stage::kCpu;
+  std::filesystem::path questions;  // JSONL: docs/evaluation.md
+  int max_questions = 0;            // 0: all
+};
+
+// Share of questions whose best choice is the answer.
+struct Accuracy {
+  double value = 0;
+  double standard_error = 0;  // NaN for a single question
+};
+
+struct MultipleChoiceReport {
+  int questions = 0;
+  Accuracy acc;        // best: the largest log-likelihood
+  Accuracy acc_norm;   // the largest log-likelihood over the choice's characters
+  Accuracy acc_bytes;  // over its bytes
+  // Of each question's choices given its context, nats.
+  std::vector<std::vector<double>> log_likelihoods;
+  double seconds = 0;
+  std::string stage;
+};
+
+// As EleutherAI's lm-evaluation-harness counts. kCorrupt and kInvalidInput name file, line and
+// field; kInvalidInput also where a choice alone does not fit the context.
+Result<MultipleChoiceReport> EvaluateMultipleChoice(const MultipleChoiceOptions& options);
 
 struct DumpOptions {
   ModelSource source;

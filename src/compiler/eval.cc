@@ -1,33 +1,30 @@
 // Perplexity as llama.cpp's perplexity tool counts it, so that figures compare: windows of n
 // tokens, each from an empty cache, the second half of each scored; where the tokenizer adds a BOS
-// it replaces each window's first token.
+// it replaces each window's first token. Another stage can be run beside, over the same tokens.
 #include <chrono>
 #include <cmath>
 
-#include "compiler/stage_run.h"
-#include "hexlane/engine.h"
-#include "hexlane/interrupt.h"
-#include "interp/decoder_run.h"
+#include "compiler/logits.h"
+#include "compiler/reference.h"
+#include "compiler/text_comparison.h"
 #include "kernels/sample/softmax.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {
 namespace {
 
-using Windows = std::vector<std::vector<int32_t>>;
-
-Result<Windows> ReadWindows(const EvalOptions& options) {
+Result<ScoredSequences> ReadWindows(const EvalOptions& options) {
   if (options.window < 4) return Usage("a window of {} tokens", options.window).Want("at least 4");
   const auto tokenizer = TRY(OpenTokenizer(options.source.path));
   const std::vector<int32_t> ids = tokenizer->Encode(TRY(ReadTextFile(options.text)));
   const auto width = static_cast<size_t>(options.window);
-  Windows windows;
+  ScoredSequences windows;
   for (size_t begin = 0; begin + width <= ids.size(); begin += width) {
     if (options.max_windows > 0 && windows.size() == static_cast<size_t>(options.max_windows))
       break;
-    windows.emplace_back(ids.begin() + static_cast<ptrdiff_t>(begin),
-                         ids.begin() + static_cast<ptrdiff_t>(begin + width));
-    if (!tokenizer->prefix_ids().empty()) windows.back()[0] = tokenizer->prefix_ids()[0];
+    const auto first = ids.begin() + static_cast<ptrdiff_t>(begin);
+    windows.push_back({{first, first + options.window}, width / 2});
+    if (!tokenizer->prefix_ids().empty()) windows.back().ids[0] = tokenizer->prefix_ids()[0];
   }
   if (windows.empty()) {
     return InvalidInput("'{}' is too short", options.text.string())
@@ -38,41 +35,44 @@ Result<Windows> ReadWindows(const EvalOptions& options) {
   return windows;
 }
 
-// Adds up the negative log likelihood of the tokens that are scored.
-class Score {
- public:
-  // `logits` follow the token at `position` of `window`.
-  void Add(std::span<const int32_t> window, size_t position, std::span<const float> logits) {
-    if (position < window.size() / 2 || position + 1 >= window.size()) return;
-    sum_ += NegativeLogLikelihood(logits, window[position + 1]);
-    ++count_;
+Result<std::optional<Stage>> ReferenceStage(const EvalOptions& options) {
+  if (!options.reference.empty() && options.against.value_or(Stage::kFloat) != Stage::kFloat) {
+    return Usage("a reference file holds the float stage")
+        .Got("a comparison with {}", StageName(*options.against))
+        .Remedy("Leave one option out");
   }
-  int64_t count() const { return count_; }
-  double perplexity() const { return std::exp(sum_ / static_cast<double>(count_)); }
-
- private:
-  double sum_ = 0;
-  int64_t count_ = 0;
-};
+  if (!options.reference.empty()) return Stage::kFloat;
+  if (options.against && *options.against != Stage::kFloat && *options.against != Stage::kQuant) {
+    return Usage("nothing is compared with stage '{}'", StageName(*options.against))
+        .Want("float or quant");
+  }
+  return options.against;
+}
 
 class Evaluator {
  public:
-  Evaluator(const EvalOptions& options, StageRunner& runner, const Windows& windows)
+  Evaluator(const EvalOptions& options, StageRunner& runner, const ScoredSequences& windows)
       : options_(options), runner_(runner), windows_(windows) {}
 
-  Result<Score> Run() {
-    if (options_.stage == Stage::kFloat) return Interpret(UnitsOf(TRY(runner_.decoder())));
-    if (runner_.package() == nullptr) {
-      return Usage("stage '{}' needs a package", StageName(options_.stage))
-          .Remedy("Make one with: hexlane convert");
-    }
-    if (options_.stage == Stage::kQuant)
-      return Interpret(UnitsOf(TRY(OpenPackage(options_.source.path))));
-    const bool htp = options_.stage == Stage::kHtp;
-    if (!htp) TRY(CheckWindow());
-    const auto path =
-        htp ? TRY(runner_.VerificationPackage(nullptr, options_.window)) : options_.source.path;
-    return RunEngine(path, htp ? "htp" : "cpu");
+  Result<EvalReport> Run() {
+    if (options_.stage == Stage::kCpu && runner_.package() != nullptr) TRY(CheckWindow());
+    const std::optional<Stage> against = TRY(ReferenceStage(options_));
+    TRY(runner_.CheckHasPackage(options_.stage));
+    if (against) reference_ = TRY(MakeReference(*against));
+    TRY(ForEachScored(runner_, options_.source, Interpreted(options_.stage), windows_,
+                      [&](size_t window, size_t position, std::span<const float> logits) {
+                        return Score(window, position, logits);
+                      }));
+    EvalReport report{.perplexity = std::exp(-sum_ / static_cast<double>(count_)),
+                      .tokens = count_,
+                      .windows = static_cast<int>(windows_.size()),
+                      .stage = std::string(StageName(options_.stage))};
+    TRY(CheckFinite(report.perplexity, options_.stage));
+    if (!against) return report;
+    report.against = comparison_.Result();
+    report.against->stage = StageName(*against);
+    TRY(CheckFinite(report.against->perplexity, *against));
+    return report;
   }
 
  private:
@@ -84,51 +84,52 @@ class Evaluator {
         .Remedy("Use --window {}, or convert the model with a larger --context", runner_.context());
   }
 
-  void Report(double fraction, std::string_view what) const {
-    if (options_.source.progress) options_.source.progress(fraction, what);
+  Result<void> CheckFinite(double perplexity, Stage stage) const {
+    if (std::isfinite(perplexity)) return {};
+    return InvalidInput("the model's logits are not finite numbers")
+        .At("{}, stage {}", options_.source.path.string(), StageName(stage))
+        .Remedy("hexlane verify says which layer goes wrong");
   }
 
-  Result<Score> Interpret(const UnitSource& units) {
-    DecoderRun run(windows_);
-    Score score;
-    const auto take = [&](size_t index, std::vector<float> logits) -> Result<void> {
-      const auto vocab = static_cast<size_t>(runner_.vocab());
-      for (size_t row = 0; row < windows_[index].size(); ++row)
-        score.Add(windows_[index], row, std::span(logits).subspan(row * vocab, vocab));
-      return {};
+  InterpretedLogits::Options Interpreted(Stage stage) const {
+    return {.stage = stage, .progress = options_.source.progress};
+  }
+
+  Result<std::unique_ptr<Reference>> MakeReference(Stage stage) {
+    const auto compute = [&]() -> Result<std::unique_ptr<Reference>> {
+      auto logits = TRY(InterpretedLogits::Create(runner_, windows_, Interpreted(stage)));
+      return std::make_unique<ComputedReference>(std::move(logits), windows_);
     };
-    for (int i = 0; i < units.count; ++i) {
-      Report(static_cast<double>(i) / units.count, fmt::format("unit {}/{}", i + 1, units.count));
-      const Graph unit = TRY(units.load(i));
-      TRY(run.Advance(unit,
-                      {.fake_quantise = options_.stage == Stage::kQuant, .pool = &runner_.pool()},
-                      {}, i == units.count - 1 ? take : DecoderRun::Sink()));
+    if (options_.reference.empty()) return compute();
+    const Json identity =
+        ReferenceIdentity(TRY(runner_.CheckpointRecords()), runner_.vocab(), windows_);
+    if (!std::filesystem::exists(options_.reference)) {
+      const auto computed = TRY(compute());
+      TRY(ReferenceFile::Write(options_.reference, identity, windows_, *computed));
     }
-    return score;
+    return TRY(ReferenceFile::Open(options_.reference, identity, windows_));
   }
 
-  Result<Score> RunEngine(const std::filesystem::path& package, const std::string& backend) {
-    const auto engine =
-        TRY(Engine::Open(package, {.backend = backend,
-                                   .threads = options_.source.threads,
-                                   .vendor_library = options_.source.vendor_library}));
-    const auto session = TRY(engine->NewSession());
-    Score score;
-    for (size_t i = 0; i < windows_.size(); ++i) {
-      TRY(CheckInterrupt());
-      Report(static_cast<double>(i) / static_cast<double>(windows_.size()),
-             fmt::format("window {}/{}", i + 1, windows_.size()));
-      session->Reset();
-      TRY(session->Evaluate(windows_[i], [&](int64_t position, std::span<const float> logits) {
-        score.Add(windows_[i], static_cast<size_t>(position), logits);
-      }));
-    }
-    return score;
+  Result<void> Score(size_t window, size_t position, std::span<const float> logits) {
+    const double likelihood = -NegativeLogLikelihood(logits, windows_[window].target(position));
+    sum_ += likelihood;
+    ++count_;
+    if (!reference_) return {};
+    const ReferenceRow row = TRY(reference_->Row(window, position));
+    comparison_.Add({.kl = KlDivergence(logits, row.logits),
+                     .log_likelihood = likelihood,
+                     .reference_log_likelihood = row.log_likelihood,
+                     .same_best = ArgMax(logits) == row.best});
+    return {};
   }
 
   const EvalOptions& options_;
   StageRunner& runner_;
-  const Windows& windows_;
+  const ScoredSequences& windows_;
+  std::unique_ptr<Reference> reference_;  // null: no comparison
+  TextComparisonSum comparison_;
+  double sum_ = 0;  // of log-likelihoods
+  int64_t count_ = 0;
 };
 
 }  // namespace
@@ -136,19 +137,11 @@ class Evaluator {
 Result<EvalReport> Evaluate(const EvalOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto runner = TRY(StageRunner::Open(options.source));
-  const Windows windows = TRY(ReadWindows(options));
-  const Score score = TRY(Evaluator(options, *runner, windows).Run());
-  if (!std::isfinite(score.perplexity())) {
-    return InvalidInput("the model's logits are not finite numbers")
-        .At("{}, stage {}", options.source.path.string(), StageName(options.stage))
-        .Remedy("hexlane verify says which layer goes wrong");
-  }
+  const ScoredSequences windows = TRY(ReadWindows(options));
+  EvalReport report = TRY(Evaluator(options, *runner, windows).Run());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return EvalReport{.perplexity = score.perplexity(),
-                    .tokens = score.count(),
-                    .windows = static_cast<int>(windows.size()),
-                    .seconds = seconds.count(),
-                    .stage = std::string(StageName(options.stage))};
+  report.seconds = seconds.count();
+  return report;
 }
 
 }  // namespace hexlane

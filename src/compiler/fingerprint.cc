@@ -21,6 +21,12 @@ Result<Json> RecordOf(const fs::path& file) {
 
 }  // namespace
 
+Result<Json> RecordsOf(const std::vector<fs::path>& files) {
+  Json records = Json::array();
+  for (const fs::path& file : files) records.push_back(TRY(RecordOf(file)));
+  return records;
+}
+
 std::string KeyOf(const Json& fingerprint) {
   const std::string text = fingerprint.dump();
   return Sha256(std::as_bytes(std::span(text))).substr(0, 16);
@@ -41,8 +47,7 @@ Result<void> CheckUnchanged(const Json& fingerprint) {
 
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint) {
-  Json inputs = Json::array();
-  for (const fs::path& file : checkpoint.files()) inputs.push_back(TRY(RecordOf(file)));
+  const Json inputs = TRY(RecordsOf(checkpoint.files()));
   Json json = {{"version", HEXLANE_VERSION},   {"inputs", inputs},
                {"scheme", quant.scheme->name}, {"kv_bits", quant.kv_bits},
                {"socs", options.socs},         {"contexts", options.contexts},

@@ -15,6 +15,9 @@ namespace hexlane {
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint);
 
+// Path, size and modification time of files, links followed.
+Result<Json> RecordsOf(const std::vector<std::filesystem::path>& files);
+
 // A name for what is being made from it, while that is unfinished.
 std::string KeyOf(const Json& fingerprint);
 

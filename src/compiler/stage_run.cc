@@ -107,8 +107,31 @@ Result<UnitSource> StageRunner::FloatUnits() {
   return UnitSource{built.count, load, built.drop_pages};
 }
 
+int StageRunner::hidden() const {
+  return package_ ? package_->plan().model.hidden : static_cast<int>(decoder_->config().hidden);
+}
+
+Result<void> StageRunner::CheckHasPackage(Stage stage) const {
+  if (stage == Stage::kFloat || package_) return {};
+  return Usage("stage '{}' needs a package", StageName(stage))
+      .Got("{}", source_.path.string())
+      .Remedy("Make one with: hexlane convert");
+}
+
+Result<Json> StageRunner::CheckpointRecords() {
+  const bool recorded = package_ && source_.checkpoint.empty();
+  if (!recorded) return RecordsOf(TRY(decoder())->checkpoint().files());
+  return *TRY(JsonArray(package_->manifest().conversion, "inputs", "manifest.json: conversion"));
+}
+
+Result<UnitSource> StageRunner::Units(Stage stage) {
+  TRY(CheckHasPackage(stage));
+  if (stage == Stage::kFloat) return FloatUnits();
+  return UnitsOf(package_);
+}
+
 Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids) {
-  const UnitSource units = stage == Stage::kFloat ? TRY(FloatUnits()) : UnitsOf(package_);
+  const UnitSource units = TRY(Units(stage));
   DecoderRun run({std::vector<int32_t>(ids.begin(), ids.end())});
   UnitValues values(static_cast<size_t>(run_count_));
   for (int i = 0; i < run_count_; ++i) {
@@ -261,11 +284,7 @@ Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_
 }
 
 Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids) {
-  if (stage != Stage::kFloat && !package_) {
-    return Usage("stage '{}' needs a package", StageName(stage))
-        .Got("{}", source_.path.string())
-        .Remedy("Make one with: hexlane convert");
-  }
+  TRY(CheckHasPackage(stage));
   switch (stage) {
     case Stage::kFloat:
     case Stage::kQuant: return RunInterpreter(stage, ids);

@@ -27,12 +27,21 @@ class StageRunner {
   bool has_logits() const { return run_count_ == unit_count(); }
   void LimitLayers(int layers) { run_count_ = layers + 1; }
   int vocab() const;
+  int hidden() const;
   // The package; null when the source is a checkpoint.
   const Package* package() const { return package_.get(); }
   // kInvalidInput without a checkpoint, or with one that was changed since the package was made,
   // saying how to name one.
   Result<std::shared_ptr<const Decoder>> decoder();
+  // The float stage's input files, as RecordsOf: those of the named checkpoint, or as the package
+  // recorded them.
+  Result<Json> CheckpointRecords();
   ThreadPool& pool() { return pool_; }
+
+  // kUsage where the stage needs a package and there is none.
+  Result<void> CheckHasPackage(Stage stage) const;
+  // Of the stages float and quant.
+  Result<UnitSource> Units(Stage stage);
 
   // Positions that a session of the package can hold; of a checkpoint, those it was trained for.
   int context() const;

@@ -1,5 +1,6 @@
 #include "interp/decoder_run.h"
 
+#include "base/check.h"
 #include "hexlane/interrupt.h"
 #include "op/dims.h"
 
@@ -37,6 +38,23 @@ Result<void> DecoderRun::Advance(const Graph& unit, const InterpreterOptions& op
       hidden_[i] = std::move(values);
   }
   return {};
+}
+
+Result<std::vector<float>> DecoderRun::RunRows(const Graph& head, Interpreter& interpreter,
+                                               const Rows& rows) const {
+  const std::vector<float>& hidden = hidden_[rows.index];
+  const size_t dim = hidden.size() / sequences_[rows.index].size();
+  CHECK(rows.count > 0 && (rows.first + rows.count) * dim <= hidden.size());
+  if (head.inputs().size() != 1)
+    return InvalidInput("the head has {} inputs", head.inputs().size()).Want("hidden states alone");
+  const Value& value = head.value(head.inputs()[0]);
+  HostValue input{.shape = Specialise(value.shape, static_cast<int64_t>(rows.count), 0)};
+  const auto begin = hidden.begin() + static_cast<ptrdiff_t>(rows.first * dim);
+  input.floats.assign(begin, begin + static_cast<ptrdiff_t>(rows.count * dim));
+  Bindings inputs;
+  inputs.emplace(value.name, std::move(input));
+  Bindings outputs = TRY(interpreter.Run(inputs));
+  return std::move(outputs[head.value(head.outputs()[0]).name].floats);
 }
 
 }  // namespace hexlane

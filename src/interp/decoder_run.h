@@ -24,6 +24,16 @@ class DecoderRun {
   Result<void> Advance(const Graph& unit, const InterpreterOptions& options,
                        const Observer& observer = {}, const Sink& sink = {});
 
+  // The output that `head`, whose rows do not depend on each other, gives for some rows of sequence
+  // `index`: [count, dim]. The hidden states stay. kInvalidInput where it takes more than them.
+  struct Rows {
+    size_t index = 0;
+    size_t first = 0;
+    size_t count = 0;
+  };
+  Result<std::vector<float>> RunRows(const Graph& head, Interpreter& interpreter,
+                                     const Rows& rows) const;
+
   // Goes on as if the hidden states had just left the last unit: one per sequence, [rows, hidden].
   void Restore(std::vector<std::vector<float>> hidden) { hidden_ = std::move(hidden); }
 

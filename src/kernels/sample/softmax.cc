@@ -24,12 +24,17 @@ int64_t ArgMax(std::span<const float> x) {
   return static_cast<int64_t>(best);
 }
 
+double LogSumExp(std::span<const float> x) {
+  CHECK(!x.empty());
+  const double max = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (float v : x) sum += std::exp(v - max);
+  return std::log(sum) + max;
+}
+
 double NegativeLogLikelihood(std::span<const float> logits, int64_t target) {
   CHECK(target >= 0 && target < static_cast<int64_t>(logits.size()));
-  const double max = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (float v : logits) sum += std::exp(v - max);
-  return std::log(sum) + max - logits[target];
+  return LogSumExp(logits) - logits[target];
 }
 
 }  // namespace hexlane

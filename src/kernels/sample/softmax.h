@@ -10,6 +10,8 @@ namespace hexlane {
 void Softmax(std::span<float> x);
 // Index of the largest element, the first of equals. NaN never wins. Not for an empty span.
 int64_t ArgMax(std::span<const float> x);
+// log of the sum of exp(x), summed in double. Not for an empty span.
+double LogSumExp(std::span<const float> x);
 // -log softmax(x)[target], summed in double: the negative log-likelihood of one token.
 double NegativeLogLikelihood(std::span<const float> logits, int64_t target);
 
