@@ -99,7 +99,8 @@ void AddTextOptions(CLI::App& app, EvalArguments& arguments, CLI::Option* questi
           ->capture_default_str()
           ->check(AtLeast(4)));
   add(app.add_option("--max-windows", arguments.text.max_windows,
-                     "0: all. On the htp stage the emulator takes minutes for each")
+                     "0: all. The htp stage compiles first and is slow: take one or two, of a "
+                     "small --window")
           ->capture_default_str()
           ->check(AtLeast(0)));
   add(app.add_option("--against", arguments.against,
@@ -128,7 +129,7 @@ std::shared_ptr<Verb> AddEval(CLI::App& app) {
   AddTextOptions(*verb->app, *arguments, questions);
   verb->app
       ->add_option("--max-questions", arguments->choice.max_questions,
-                   "0: all. On the htp stage the emulator takes minutes for each choice")
+                   "0: all. The htp stage compiles first and is slow: take a few")
       ->capture_default_str()
       ->check(AtLeast(0))
       ->needs(questions);

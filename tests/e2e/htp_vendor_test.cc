@@ -29,6 +29,28 @@ TEST_F(Htp, TheNpuGraphAndItsBinaryAreFaithful) {
   EXPECT_EQ(verify.json()["stages"].size(), 4u) << "quant, htp, htp-binary, cpu";
 }
 
+TEST_F(Htp, TheEmulatorAnswersTextsAndQuestionsAsTheQuantisedModelDoes) {
+  const CliResult convert = RunCli(Convert("w8a16"));
+  ASSERT_EQ(convert.exit_code, 0) << convert.err << convert.out;
+  WriteFile(scratch() / "text", std::string(20, 'x') + " and some more text to score");
+  const CliResult text = RunCli({"eval", Path("out"), "--stage", "htp", "--text", Path("text"),
+                                 "--window", "40", "--against", "quant", "--json"});
+  ASSERT_EQ(text.exit_code, 0) << text.err << text.out;
+  EXPECT_EQ(text.json()["tokens"], 19);
+  EXPECT_LT(text.json()["against"]["kl_mean"].get<double>(), 1e-3);
+  WriteFile(scratch() / "questions",
+            R"({"context": "Ice is", "choices": ["cold", "sweet"], "answer": 0})");
+  std::vector<double> likelihoods;
+  for (const char* stage : {"quant", "htp"}) {
+    const CliResult choice = RunCli(
+        {"eval", Path("out"), "--stage", stage, "--multiple-choice", Path("questions"), "--json"});
+    ASSERT_EQ(choice.exit_code, 0) << choice.err << choice.out;
+    likelihoods.push_back(choice.json()["log_likelihoods"][0][0]);
+    EXPECT_TRUE(choice.json()["acc_stderr"].is_null()) << "one question";
+  }
+  EXPECT_NEAR(likelihoods[1] / likelihoods[0], 1, 0.01);
+}
+
 TEST_F(Htp, AnInterruptedCompilationLeavesNothing) {
   const std::string model = SmolModel();
   for (const double after : {1.5, 4.0}) {
