@@ -32,8 +32,9 @@ class Eval : public ScratchTest {
     return Path("text");
   }
   std::string Questions() const {
+    const Json questions = Golden()["questions"]["questions"];
     std::string lines;
-    for (const Json& question : Golden()["questions"]["questions"]) lines += question.dump() + "\n";
+    for (const Json& question : questions) lines += question.dump() + "\n";
     WriteFile(scratch() / "questions.jsonl", lines);
     return Path("questions.jsonl");
   }
@@ -97,7 +98,10 @@ TEST_F(Eval, TheComparisonIsThatOfTheDumpedLogits) {
   const Json got = Good({package, "--stage", "quant", "--against", "float", "--text", Path("short"),
                          "--window", "16"});
   std::string ids;
-  for (const char c : text) ids += (ids.empty() ? "" : ",") + std::to_string(c);
+  for (const char c : text) {
+    if (!ids.empty()) ids += ',';
+    ids += std::to_string(c);
+  }
   const auto p = LogProbs(package, "float", ids), q = LogProbs(package, "quant", ids);
   double kl = 0, greatest = 0, increase = 0, same = 0;
   for (size_t i = 8; i < 15; ++i) {
@@ -149,7 +153,7 @@ TEST_F(Eval, AReferenceFileGivesTheSameFiguresAndIsReused) {
 
 TEST_F(Eval, EveryStageOfAPackageAnswersTextsAndQuestions) {
   const std::string package = TinyPackage("tiny");
-  for (const char* stage : {"float", "quant", "cpu"}) {
+  for (const std::string stage : {"float", "quant", "cpu"}) {
     const Json text = Good(
         {package, "--stage", stage, "--text", TextFile(), "--window", "48", "--against", "quant"});
     EXPECT_LT(text["against"]["kl_mean"].get<double>(), 0.01) << stage;  // f16 weights
