@@ -69,7 +69,7 @@ class Evaluator {
                       .stage = std::string(StageName(options_.stage))};
     TRY(CheckFinite(report.perplexity, options_.stage));
     if (!against) return report;
-    report.against = comparison_.Result();
+    report.against = comparison_.Summary();
     report.against->stage = StageName(*against);
     TRY(CheckFinite(report.against->perplexity, *against));
     return report;

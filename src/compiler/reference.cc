@@ -1,5 +1,7 @@
 #include "compiler/reference.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -156,7 +158,8 @@ Result<std::unique_ptr<ReferenceFile>> ReferenceFile::Open(const fs::path& path,
 
 Result<void> ReferenceFile::Write(const fs::path& path, const Json& identity,
                                   const ScoredSequences& sequences, Reference& source) {
-  TemporaryFile temporary(path.string() + ".partial");
+  // Of this process: several may be asked for the same file.
+  TemporaryFile temporary(fmt::format("{}.{}.partial", path.string(), ::getpid()));
   FileWriter writer = TRY(FileWriter::Create(temporary.path()));
   TRY(writer.Write(BytesOf(Prefix(identity))));
   for (size_t i = 0; i < sequences.size(); ++i)

@@ -48,7 +48,7 @@ void TextComparisonSum::Add(const Position& position) {
   same_best_ += position.same_best;
 }
 
-TextComparison TextComparisonSum::Result() const {
+TextComparison TextComparisonSum::Summary() const {
   const MeanAndError increase = MeanOf(increase_);
   std::vector<double> absolute = increase_;
   for (double& value : absolute) value = std::abs(value);

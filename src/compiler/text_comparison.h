@@ -33,7 +33,7 @@ class TextComparisonSum {
     bool same_best = false;
   };
   void Add(const Position& position);
-  TextComparison Result() const;  // of at least one position
+  TextComparison Summary() const;  // of at least one position
 
  private:
   std::vector<double> kl_, increase_, reference_;

@@ -63,7 +63,7 @@ TEST(TextComparison, FiguresAreTheDefinitions) {
              .reference_log_likelihood = -NegativeLogLikelihood(r, targets[row]),
              .same_best = ArgMax(m) == ArgMax(r)});
   }
-  const TextComparison got = sum.Result();
+  const TextComparison got = sum.Summary();
   const auto near = [&](double value, const char* name) {
     EXPECT_NEAR(value, golden[name].get<double>(), kTolerance) << name;
   };
