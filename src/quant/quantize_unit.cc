@@ -9,6 +9,7 @@
 #include "op/dims.h"
 #include "quant/algorithm/gptq.h"
 #include "quant/quantize_tensor.h"
+#include "quant/vocabulary.h"
 
 namespace hexlane {
 namespace {
@@ -117,11 +118,6 @@ Result<void> EncodeActivations(Graph& unit, const QuantizeArgs& args, UnitReport
     report.values.push_back(TRY(EncodeActivation(value, plans[i], range_of, args)));
   }
   return {};
-}
-
-// Whether a node's matrix belongs to the vocabulary: the embedding table, or the head's weight.
-bool IsVocabulary(const Graph& unit, const Node& node) {
-  return node.op == OpKind::kEmbedding || unit.NameOf(node) == "logits";
 }
 
 // Bytes that are 0 and take no memory until somebody touches them.

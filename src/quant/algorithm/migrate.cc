@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "interp/interpreter.h"
 #include "kernels/registry.h"
+#include "quant/vocabulary.h"
 
 namespace hexlane {
 namespace {
@@ -170,12 +171,13 @@ class Migration {
   }
 
  private:
-  // Matrices that read `id`; none where something else does, too.
+  // Matrices of layers that read `id`; none where something else does, too.
   std::vector<ValueId> MatricesOf(ValueId id) const {
     std::vector<ValueId> matrices;
     for (const Node& node : unit_.nodes()) {
       if (std::ranges::find(node.inputs, id) == node.inputs.end()) continue;
-      if (node.op != OpKind::kLinear || !unit_.value(node.inputs[1]).constant) return {};
+      if (node.op != OpKind::kLinear || IsVocabulary(unit_, node)) return {};
+      if (!unit_.value(node.inputs[1]).constant) return {};
       matrices.push_back(node.inputs[1]);
     }
     const bool leaves = std::ranges::find(unit_.outputs(), id) != unit_.outputs().end();

@@ -96,6 +96,20 @@ TEST_P(MigrateUnit, ChangesWeightsAndNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(Both, MigrateUnit, ::testing::Bool());
 
+TEST(Migrate, LeavesTheHeadAlone) {
+  std::vector<Graph> units = testing::SmallDecoder();
+  MomentsByValue moments;
+  Observe(units, moments);
+  const Graph before = units[2];
+  ASSERT_TRUE(MigrateScales(units[2], {.moments = &moments}));
+  for (const std::string_view name : {"final_norm.weight", "embed.weight"}) {
+    const ValueId id = before.Find(name);
+    EXPECT_TRUE(std::ranges::equal(before.value(id).constant->floats(),
+                                   units[2].value(id).constant->floats()))
+        << name;
+  }
+}
+
 TEST(Migrate, LeavesAloneWhatSomethingElseReads) {
   std::vector<Graph> units = testing::SmallDecoder();
   Graph& layer = units[1];
