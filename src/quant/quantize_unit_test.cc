@@ -129,6 +129,51 @@ double CosineToFloat(std::string_view scheme, int kv_bits) {
   return Cosine(want, Logits(units, true));
 }
 
+// Mean over tokens of what the layer's `v` lacks of the float layer's, squared, summed over
+// channels.
+double MeanErrorOfValues(std::string_view algorithm) {
+  Calibrator calibrator(Windows());
+  MomentsByValue moments;
+  std::array<Graph, 2> units{Make(kEmbed), Make(kLayer)};
+  EXPECT_TRUE(calibrator.Advance(units[0], false));
+  EXPECT_TRUE(calibrator.Observe(units[1], moments));
+  QuantizeArgs args = Args("w4a16", &calibrator.ranges());
+  args.options.algorithm = *ParseAlgorithm(algorithm);
+  args.moments = &moments;
+  std::vector<double> sums(32);
+  const auto add = [&](double sign) {
+    DecoderRun run(Windows());
+    const Observer observer = [&](const Value& value, std::span<const float> values) {
+      if (value.name != "v") return;
+      for (size_t i = 0; i < values.size(); ++i) sums[i % 32] += sign * values[i];
+    };
+    for (const Graph& unit : units) EXPECT_TRUE(run.Advance(unit, {}, observer));
+  };
+  add(1);
+  EXPECT_TRUE(QuantizeUnit(units[1], args));
+  add(-1);
+  double error = 0;
+  for (const double sum : sums) error += sum * sum;
+  return error;
+}
+
+TEST(QuantizeUnit, BiasCorrectionTakesTheMeanErrorAway) {
+  const double without = MeanErrorOfValues("rtn");
+  EXPECT_GT(without, 0.1);
+  EXPECT_LT(MeanErrorOfValues("bias"), 1e-4 * without);
+  EXPECT_LT(MeanErrorOfValues("gptq+bias"), 1e-4 * without);
+}
+
+TEST(QuantizeUnit, AnAlgorithmNeedsWhatCalibrationSaw) {
+  Graph layer = Make(kLayer);
+  const ActivationRanges ranges = Calibrate();
+  QuantizeArgs args = Args("w4a16", &ranges);
+  args.options.algorithm.gptq = true;
+  const auto report = QuantizeUnit(layer, args);
+  ASSERT_FALSE(report);
+  EXPECT_NE(report.error().what.find("'norm' was not seen"), std::string::npos);
+}
+
 TEST(QuantizeUnit, StaysCloseToFloatInEveryScheme) {
   EXPECT_GT(CosineToFloat("f16", 16), 0.999999);
   EXPECT_GT(CosineToFloat("w8a16", 16), 0.9998);

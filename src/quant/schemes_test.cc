@@ -28,6 +28,17 @@ TEST(QuantSchemes, KvBitsMustFitSchemeAndTarget) {
   EXPECT_TRUE(CheckQuantOptions({f16, 16}, *FindTarget("SM8450")));
 }
 
+TEST(QuantSchemes, AlgorithmsNeedWeightsToRound) {
+  const auto check = [](std::string_view scheme, std::string_view algorithm) {
+    return CheckQuantOptions({*FindQuantScheme(scheme), 16, *ParseAlgorithm(algorithm)}, nullptr);
+  };
+  EXPECT_TRUE(check("w4a16", "rotate+search+gptq"));
+  EXPECT_TRUE(check("f16", "rtn"));
+  EXPECT_FALSE(check("f16", "rotate"));
+  EXPECT_FALSE(check("w4-exact", "gptq"));
+  EXPECT_FALSE(check("w4a16", "awq+smooth"));
+}
+
 std::string_view DefaultFor(const std::string& path) {
   const auto checkpoint = Checkpoint::Open(std::string(HEXLANE_TEST_DATA) + path);
   if (!checkpoint) ADD_FAILURE() << checkpoint.error().ToString();

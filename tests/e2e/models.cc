@@ -77,8 +77,9 @@ std::vector<std::string> ScratchTest::Listing() const {
   return names;
 }
 
-std::string ScratchTest::CopyTinyModel(const std::string& name) const {
-  fs::copy(TinyCheckpoint(), scratch_ / name);
+std::string ScratchTest::CopyTinyModel(const std::string& name,
+                                       const std::string& checkpoint) const {
+  fs::copy(TestData() / "checkpoints" / checkpoint, scratch_ / name);
   WriteFile(scratch_ / name / "tokenizer.json", ByteTokenizer().dump());
   return Path(name);
 }

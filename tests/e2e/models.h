@@ -34,8 +34,10 @@ class ScratchTest : public testing::Test {
   std::string Path(std::string_view name) const { return (scratch_ / name).string(); }
   std::vector<std::string> Listing() const;  // names in the folder, sorted
 
-  // The tiny checkpoint with a tokenizer of one token a byte.
-  std::string CopyTinyModel(const std::string& name) const;
+  // The tiny checkpoint, or another of tests/data/checkpoints, with a tokenizer of one token a
+  // byte.
+  std::string CopyTinyModel(const std::string& name,
+                            const std::string& checkpoint = "llama-gqa") const;
   // Its package, converted with --quant `scheme`.
   std::string TinyPackage(const std::string& name, const std::string& scheme = "f16") const;
   // SmolLM2's, CPU only.

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""See bench/quantisation.sh."""
+import argparse
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HEXLANE = ROOT / "build/release/bin/hexlane"
+MODEL = ROOT / ".assets/SmolLM2-135M-Instruct.Q4_1.gguf"
+CALIBRATION = ROOT / "data/calibration.txt"
+TEXT = ROOT / "tests/data/text/prose.txt"
+PAGE = ROOT / "docs/quantisation.md"
+TOKENS = 16384
+BEGIN, END = "<!-- table by bench/quantisation.sh -->\n", "<!-- end of table -->\n"
+
+
+def hexlane(*arguments):
+    done = subprocess.run([HEXLANE, *map(str, arguments), "--json"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"hexlane {' '.join(map(str, arguments))}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def measure(scheme, algorithm, work):
+    """One row: convert to the CPU package, evaluate it as fake-quantised graph and as package."""
+    package = work / f"{scheme}-{algorithm}"
+    converted = hexlane("convert", MODEL, "--quant", scheme, "--algorithm", algorithm, "--calibration", CALIBRATION,
+                        "--calibration-tokens", TOKENS, "--force", "-o", package)
+    compared = ["--text", TEXT, "--reference", work / "float.reference"]
+    quant = hexlane("eval", package, "--stage", "quant", *compared)
+    cpu = hexlane("eval", package, "--stage", "cpu", *compared)
+    shutil.rmtree(package)
+    return {"scheme": scheme, "algorithm": algorithm, "bits": converted["bits_per_weight"],
+            "seconds": converted["seconds"], "peak_mib": converted["peak_rss_bytes"] / 2**20,
+            "quant": quant, "cpu": cpu}
+
+
+def figures(rows, work):
+    for scheme, algorithm in rows:
+        kept = work / f"{scheme}-{algorithm}.json"
+        if not kept.exists():
+            row = measure(scheme, algorithm, work)
+            kept.write_text(json.dumps(row, indent=1) + "\n")
+        row = json.loads(kept.read_text())
+        print(f"{scheme} {algorithm}: {row['quant']['perplexity']:.2f}", file=sys.stderr, flush=True)
+        yield row
+
+
+def table(rows):
+    nearest = {row["scheme"]: row for row in rows if row["algorithm"] == "rtn"}
+    base = rows[0]["quant"]["against"]["perplexity"]
+    lines = [f"Float: perplexity {base:.2f}.\n\n",
+             "| scheme | algorithm | perplexity, fake-quantised | CPU package | log increase | of RTN's removed | KL | same best token "
+             "| bits per weight | seconds | peak MiB |\n", "|---|---|---|---|---|---|---|---|---|---|---|\n"]
+    for row in rows:
+        quant, cpu = row["quant"], row["cpu"]
+        increase = quant["against"]["log_perplexity_increase"]
+        removed = "–"
+        if row["algorithm"] != "rtn" and row["scheme"] in nearest:
+            of_nearest = nearest[row["scheme"]]["quant"]["against"]["log_perplexity_increase"]
+            removed = f"{1 - increase / of_nearest:.0%}"
+        lines.append(f"| `{row['scheme']}` | `{row['algorithm']}` | {quant['perplexity']:.2f} | {cpu['perplexity']:.2f} | "
+                     f"{increase:.2%} | {removed} | {quant['against']['kl_mean']:.4f} | {quant['against']['top1']:.1%} | "
+                     f"{row['bits']:.2f} | {row['seconds']:.0f} | {row['peak_mib']:.0f} |\n")
+    return "".join(lines)
+
+
+def listed(text):
+    rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if any(len(row) != 2 for row in rows):
+        sys.exit("a row is a scheme and an algorithm")
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    text = options.rows.replace(",", "\n") if options.rows else Path(__file__).with_suffix(".txt").read_text()
+    work = options.keep or Path(tempfile.mkdtemp(prefix="quantisation-"))
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        made = table(list(figures(listed(text), work)))
+    finally:
+        if not options.keep:
+            shutil.rmtree(work)
+    print(made, end="")
+    if options.write:
+        page = PAGE.read_text()
+        before, rest = page.split(BEGIN)
+        PAGE.write_text(before + BEGIN + made + END + rest.split(END)[1])
+
+
+main()
