@@ -11,20 +11,12 @@
 #include "quant/algorithm/migrate.h"
 #include "quant/algorithm/rotate.h"
 #include "quant/calibrate.h"
+#include "quant/observe/value_warnings.h"
 #include "quant/quantize_unit.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
 namespace {
-
-// Values that were the same everywhere during calibration: a broken checkpoint or graph.
-void WarnOfStuckValues(const UnitReport& report, Json& warnings) {
-  for (const ValueReport& value : report.values) {
-    if (value.seen && value.seen->constant)
-      warnings.push_back(
-          fmt::format("{} is {} for every calibration token", value.name, value.seen->min));
-  }
-}
 
 // The units' PackageWriter::WeightsRecord as one.
 Json AllWeights(const std::vector<Json>& records) {
@@ -157,8 +149,7 @@ class Quantiser {
     Json record = {{"weights", std::move(weights)},
                    {"text", Sha256(std::as_bytes(std::span(text)))},
                    {"report", ToJson(report)}};
-    record["warnings"] = Json::array();
-    WarnOfStuckValues(report, record["warnings"]);
+    record["warnings"] = UnitWarnings(report);
     TRY(args_.journal->Record(StepOf(unit), record));
     args_.journal->Discard(StateAfter(unit - 1));
     Count(record);

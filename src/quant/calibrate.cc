@@ -21,19 +21,37 @@ std::vector<std::vector<int32_t>> CalibrationWindows(std::span<const int32_t> id
   return windows;
 }
 
-Result<void> Calibrator::Record(std::string_view name, std::span<const float> values) {
+Calibrator::Calibrator(std::vector<std::vector<int32_t>> windows, ThreadPool* pool)
+    : run_(std::move(windows)), pool_(pool) {
+  std::set<int32_t> ids;
+  for (size_t i = 0; i < run_.size() && ids.size() < 2; ++i)
+    ids.insert(run_.ids(i).begin(), run_.ids(i).end());
+  inputs_differ_ = ids.size() > 1;
+}
+
+// Encodings of the units before are settled.
+void Calibrator::ForgetEarlierUnits(const Graph& unit) {
+  std::set<std::string_view> names;
+  for (const Value& value : unit.values()) names.insert(value.name);
+  for (auto& [name, range] : ranges_)
+    if (!names.contains(name)) range.histogram = {}, range.rows = {};
+}
+
+Result<void> Calibrator::Record(const Value& value, std::span<const float> values) {
   if (values.empty()) return {};
   if (!AllFinite(values)) {
     return InvalidInput("an activation is not finite in float32")
-        .At("{}", name)
+        .At("{}", value.name)
         .Remedy("the checkpoint is damaged, or its weights are too large");
   }
-  ActivationRange& range = ranges_.try_emplace(std::string(name)).first->second;
-  for (float value : values) {
-    range.min = value < range.min ? value : range.min;
-    range.max = value > range.max ? value : range.max;
-    range.sum_abs += std::abs(value);
+  ActivationRange& range = ranges_.try_emplace(value.name).first->second;
+  for (float element : values) {
+    range.min = element < range.min ? element : range.min;
+    range.max = element > range.max ? element : range.max;
+    range.sum_abs += std::abs(element);
   }
+  if (inputs_differ_ && value.shape.last() > 0) range.rows.Add(values, value.shape.last());
+  range.histogram.Add(values);
   range.count += static_cast<int64_t>(values.size());
   return {};
 }
@@ -51,9 +69,10 @@ std::set<std::string_view> InputsOfMatrices(const Graph& unit) {
 
 Result<void> Calibrator::Run(const Graph& unit, MomentsByValue* moments, bool keep_output) {
   const auto multiplied = moments ? InputsOfMatrices(unit) : std::set<std::string_view>();
+  ForgetEarlierUnits(unit);
   Result<void> recorded;  // the first failure: an Observer cannot return one
   const Observer observer = [&](const Value& value, std::span<const float> values) {
-    if (recorded) recorded = Record(value.name, values);
+    if (recorded) recorded = Record(value, values);
     if (!recorded || !multiplied.contains(value.name)) return;
     const int64_t dim = value.shape.last();
     (*moments)[value.name].Add({values.data(), std::ssize(values) / dim, dim}, pool_);
@@ -81,7 +100,8 @@ Result<void> Calibrator::Follow(const Graph& quantised) {
 std::string Calibrator::Save() const {
   Json header = {{"ranges", Json::object()}, {"hidden", Json::array()}};
   for (const auto& [name, range] : ranges_)
-    header["ranges"][name] = {range.min, range.max, range.sum_abs, range.count};
+    header["ranges"][name] = {range.min,   range.max,         range.sum_abs,
+                              range.count, range.rows.same(), range.histogram.Save()};
   std::string floats;
   for (size_t i = 0; i < run_.size(); ++i) {
     const auto bytes = std::as_bytes(run_.hidden(i));
@@ -97,8 +117,10 @@ Result<void> Calibrator::Restore(std::string_view saved) {
   const Json header = TRY(ParseJson(saved.substr(0, end), kWhere));
   ActivationRanges ranges;
   for (const auto& [name, range] : TRY(JsonObject(header, "ranges", kWhere))->items()) {
-    const auto [min, max, sum_abs, count] = range.get<std::tuple<float, float, double, int64_t>>();
-    ranges[name] = {min, max, sum_abs, count};
+    const auto [min, max, sum_abs, count, same, histogram] =
+        range.get<std::tuple<float, float, double, int64_t, bool, Json>>();
+    ranges[name] = {
+        min, max, sum_abs, count, RowWatch::Restored(same), TRY(Histogram::Restore(histogram))};
   }
   const auto sizes = TRY(JsonArray(header, "hidden", kWhere))->get<std::vector<size_t>>();
   std::vector<std::vector<float>> hidden;

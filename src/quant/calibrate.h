@@ -1,4 +1,4 @@
-// Min-max calibration: float32 runs over token windows record the range of every activation value.
+// Calibration: float32 runs over token windows record what every activation value looks like.
 #ifndef HEXLANE_QUANT_CALIBRATE_H_
 #define HEXLANE_QUANT_CALIBRATE_H_
 
@@ -11,21 +11,34 @@
 #include "interp/decoder_run.h"
 #include "quant/encodings.h"
 #include "quant/moments.h"
+#include "quant/observe/range_rule.h"
+#include "quant/observe/row_watch.h"
 
 namespace hexlane {
 
 // Least, greatest and mean absolute element of a value over all windows; unlike MinMax it need not
-// hold 0.
+// hold 0. Rows and histogram are those of the latest unit and its inputs only: memory is the same
+// for any depth.
 struct ActivationRange {
   float min = std::numeric_limits<float>::max();
   float max = std::numeric_limits<float>::lowest();
   double sum_abs = 0;
   int64_t count = 0;
+  RowWatch rows;
+  Histogram histogram;
 
   double mean_abs() const { return count ? sum_abs / static_cast<double>(count) : 0; }
   // Every element was the same number: a sign of a broken checkpoint or graph.
   bool constant() const { return min == max; }
   MinMax with_zero() const { return {min < 0 ? min : 0, max > 0 ? max : 0}; }
+  // Share of the elements, 0 where the histogram is not kept any more.
+  double ShareOutside(const RealRange& held) const {
+    const bool all_held = held.holds(min) && held.holds(max);
+    return all_held ? 0 : histogram.ShareOutside(held.low, held.high);
+  }
+  MinMax Chosen(const RangeRule& rule, const RangeUse& use) const {
+    return ChooseRange(rule, use, with_zero(), histogram);
+  }
 };
 using ActivationRanges = std::map<std::string, ActivationRange, std::less<>>;  // by value name
 
@@ -40,8 +53,7 @@ class Calibrator {
  public:
   // Every window starts at position 0 with an empty cache. `pool` outlives the calibrator; may be
   // null.
-  explicit Calibrator(std::vector<std::vector<int32_t>> windows, ThreadPool* pool = nullptr)
-      : run_(std::move(windows)), pool_(pool) {}
+  explicit Calibrator(std::vector<std::vector<int32_t>> windows, ThreadPool* pool = nullptr);
 
   // Runs the next unit, with the checkpoint's own weights, and records its values. Of the last unit
   // the output is not kept. kInvalidInput naming the value that is not finite; kCancelled.
@@ -63,10 +75,12 @@ class Calibrator {
 
  private:
   Result<void> Run(const Graph& unit, MomentsByValue* moments, bool keep_output);
-  Result<void> Record(std::string_view name, std::span<const float> values);
+  void ForgetEarlierUnits(const Graph& unit);
+  Result<void> Record(const Value& value, std::span<const float> values);
 
   DecoderRun run_;
   ThreadPool* pool_;
+  bool inputs_differ_ = false;  // otherwise rows need not either
   ActivationRanges ranges_;
 };
 

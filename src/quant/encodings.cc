@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "base/rounding.h"
 
@@ -90,6 +91,18 @@ Encoding SymmetricEncoding(float max_abs, DType dtype) {
   const int32_t middle = (range.min + range.max + 1) / 2;  // 0 for signed dtypes
   const Affine affine = FitSymmetric(max_abs, {range.min - middle, range.max - middle});
   return {dtype, affine.scale, -middle};
+}
+
+RealRange HeldBy(const Encoding& encoding) {
+  constexpr double kF16Overflow = 65520;  // the least that rounds to infinity
+  if (encoding.dtype == DType::kF16) return {-kF16Overflow, kF16Overflow};
+  if (!encoding.is_integer()) {
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    return {-kLargest, kLargest};
+  }
+  const IntegerRange range = RangeOf(encoding.dtype);
+  return {(range.min + encoding.offset - 0.5) * encoding.scale,
+          (range.max + encoding.offset + 0.5) * encoding.scale};
 }
 
 }  // namespace hexlane

@@ -54,6 +54,17 @@ void QuantizeValues(std::span<const float> values, const Affine& affine, Integer
 Encoding AsymmetricEncoding(const MinMax& range, DType dtype);
 Encoding SymmetricEncoding(float max_abs, DType dtype);
 
+// The real numbers that an encoding keeps: an integer one to within half a step, F16 without
+// becoming infinite.
+struct RealRange {
+  double low = 0;
+  double high = 0;
+
+  bool holds(double value) const { return value >= low && value <= high; }  // false for NaN
+  double extent() const { return high - low; }
+};
+RealRange HeldBy(const Encoding& encoding);
+
 }  // namespace hexlane
 
 #endif  // HEXLANE_QUANT_ENCODINGS_H_

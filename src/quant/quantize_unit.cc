@@ -69,17 +69,26 @@ std::vector<ValuePlan> PlanValues(const Graph& unit) {
 }
 
 Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions& options) {
-  MinMax fitted = range.with_zero();
+  const DType cache = options.kv_bits == 8 ? DType::kU8 : DType::kU16;
+  const auto chosen = [&](DType dtype, bool symmetric) {
+    return range.Chosen(options.observer,
+                        {.bits = static_cast<int>(8 * DTypeBytes(dtype)), .symmetric = symmetric});
+  };
+  MinMax fitted;
   switch (role) {
-    case Role::kPlain: break;
+    case Role::kPlain: fitted = chosen(DType::kU16, false); break;
     case Role::kFlexible: {
+      fitted = chosen(DType::kU16, false);
       const Encoding encoding = AsymmetricEncoding(fitted, DType::kU16);
       if (encoding.scale > kCoarseStep * range.mean_abs()) return {.dtype = DType::kF16};
       return encoding;
     }
-    case Role::kCache:
-      return SymmetricEncoding(fitted.max_abs(), options.kv_bits == 8 ? DType::kU8 : DType::kU16);
-    case Role::kScores: fitted.min -= kMaskMargin; break;
+    case Role::kCache: return SymmetricEncoding(chosen(cache, true).max_abs(), cache);
+    // Only their extremes were seen, and softmax lives on the greatest: no rule shortens it.
+    case Role::kScores:
+      fitted = range.with_zero();
+      fitted.min -= kMaskMargin;
+      break;
     case Role::kResidual: return {.dtype = DType::kF16};
   }
   return AsymmetricEncoding(fitted, DType::kU16);
@@ -95,13 +104,24 @@ Result<const ActivationRange*> FindRange(const Value& value, const QuantizeArgs&
   return InvalidInput("'{}' was not seen in calibration", value.name);
 }
 
+ValueReport::Seen SeenBy(const ActivationRange& range, const Encoding& encoding, Role role) {
+  return {.min = range.min,
+          .max = range.max,
+          .mean_abs = range.mean_abs(),
+          .count = range.count,
+          .clipped = range.ShareOutside(HeldBy(encoding)),
+          .constant = range.constant(),
+          .same_rows = range.rows.same(),
+          .extremes_only = role == Role::kScores};
+}
+
 Result<ValueReport> EncodeActivation(Value& value, const ValuePlan& plan, const Value& range_of,
                                      const QuantizeArgs& args) {
   ValueReport report{.name = value.name, .encoding = {}, .seen = {}};
   if (args.options.scheme->needs_calibration()) {
     const ActivationRange& range = *TRY(FindRange(range_of, args));
     value.encoding = FitEncoding(range, plan.role, args.options);
-    report.seen = {range.min, range.max, range.constant()};
+    report.seen = SeenBy(range, *value.encoding, plan.role);
   } else {
     value.encoding = Encoding{.dtype = args.options.scheme->activations};
   }

@@ -26,8 +26,9 @@ struct QuantizeArgs {
 //   matrices      by the scheme's `layers` or, for the embedding table and the weight that makes
 //                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them
 //   vectors       float32; with float16 activations rounded to float16 values
-//   activations   F16, or U16 asymmetric over the calibrated range; F16 also where outliers would
-//                 make the U16 step too coarse for the ordinary values
+//   activations   F16, or U16 asymmetric over what QuantOptions::observer keeps of the calibrated
+//                 range; F16 also where outliers would make the U16 step too coarse for the
+//                 ordinary values
 //   residual      F16 always: a few of its channels are thousands of times larger than the rest
 //                 (Sun et al. 2024, "Massive Activations in Large Language Models"), which no
 //                 integer scale can serve
@@ -35,8 +36,9 @@ struct QuantizeArgs {
 //                 -128 (HTP multiplies by nothing else); a cache input has the encoding of the
 //                 value that is appended to it
 //   scores        U16 over the calibrated range widened downwards by kMaskMargin
-// The same value has the same encoding in every unit because encodings depend on its range alone.
-// kInvalidInput names a value without a range, or a weight that the scheme cannot hold.
+// The same value has the same encoding in every unit because encodings depend on what calibration
+// saw of it alone. kInvalidInput names a value without a range, or a weight that the scheme cannot
+// hold.
 Result<UnitReport> QuantizeUnit(Graph& unit, const QuantizeArgs& args);
 
 // What QuantizeUnit makes of a unit but for its numbers: weights of the same schemes and sizes

@@ -2,6 +2,7 @@
 #ifndef HEXLANE_QUANT_REPORT_H_
 #define HEXLANE_QUANT_REPORT_H_
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -20,7 +21,12 @@ struct ValueReport {
   struct Seen {
     float min = 0;
     float max = 0;
-    bool constant = false;  // one and the same number everywhere: suspicious
+    double mean_abs = 0;
+    int64_t count = 0;           // elements
+    double clipped = 0;          // share of them that the encoding cannot hold
+    bool constant = false;       // one and the same number everywhere: suspicious
+    bool same_rows = false;      // one and the same row for every token: suspicious too
+    bool extremes_only = false;  // of attention scores only the least and greatest were seen
   };
   std::optional<Seen> seen;
 };
@@ -38,12 +44,21 @@ struct UnitReport {
   std::string unit;
   std::vector<ValueReport> values;
   std::vector<WeightReport> weights;
+
+  // Share of the values' elements in calibration that their encodings cannot hold.
+  double clipped() const;
 };
 
-// {"unit", "values": [{"name", "dtype", "scale", "offset", "min", "max", "constant"}],
+// {"unit", "clipped", "values": [{"name", "dtype", "scale", "offset", "min", "max", "mean_abs",
+//  "clipped", "constant", "same_rows", "extremes_only"}],
 //  "weights": [{"name", "shape", "scheme", "bits", "kept", "snr_db"}]}; absent figures are left
 //  out.
 nlohmann::json ToJson(const UnitReport& report);
+
+// Of a package's report.json ({"units": [ToJson(UnitReport)]}), what calibration saw of each value:
+// min, max and extremes_only. Empty where it did not calibrate.
+using SeenByName = std::map<std::string, ValueReport::Seen, std::less<>>;
+SeenByName SeenInCalibration(const nlohmann::json& report);
 
 }  // namespace hexlane
 

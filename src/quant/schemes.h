@@ -10,6 +10,7 @@
 #include "base/scheme.h"
 #include "hexlane/status.h"
 #include "quant/algorithm/algorithm.h"
+#include "quant/observe/range_rule.h"
 
 namespace hexlane {
 
@@ -44,6 +45,7 @@ struct QuantOptions {
   const QuantScheme* scheme = nullptr;
   int kv_bits = 16;     // of cached keys and values; 8 needs integer activations
   Algorithm algorithm;  // of the layers' matrices
+  RangeRule observer;   // of integer activations
 
   bool needs_calibration() const {
     return scheme->needs_calibration() || algorithm.needs_moments();
