@@ -17,7 +17,7 @@ void Print(const ConvertReport& report, const std::string& output) {
   for (const PackageFile& file : report.files)
     if (file.bytes >= 1 << 20)
       Show("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
-  for (const std::string& warning : report.warnings) Show("warning: {}\n", Escaped(warning));
+  PrintWarnings(report.warnings);
 }
 
 Json ToJson(const ConvertReport& report) {
@@ -59,8 +59,15 @@ void AddContentOptions(CLI::App& app, ConvertOptions& options) {
   app.add_option("--kv", options.kv_bits, "bits of cached keys and values: 8 or 16")
       ->capture_default_str();
   app.add_option("--calibration", options.calibration,
-                 "text to calibrate activations on (default: built in)");
-  app.add_option("--calibration-tokens", options.calibration_tokens, "")->capture_default_str();
+                 "what to calibrate on: a text, a folder of texts, JSON lines of chats or token "
+                 "ids, a .npy array of ids, or an input_list.txt (default: a built-in text)");
+  app.add_option("--calibration-tokens", options.calibration_tokens,
+                 "tokens of it, from its beginning")
+      ->capture_default_str();
+  app.add_option("--observer", options.observer,
+                 "how much of what calibration saw activations hold: minmax, percentile, "
+                 "percentile:P, mse or entropy")
+      ->capture_default_str();
   AddMemory(app, options.memory);
   app.add_flag("--emulator", options.emulator,
                "also binaries that the x86_64 emulator of the NPU can load");

@@ -27,7 +27,8 @@ Json Describe(const EvalReport& report) {
                {"tokens", report.tokens},
                {"stage", report.stage},
                {"windows", report.windows},
-               {"seconds", report.seconds}};
+               {"seconds", report.seconds},
+               {"warnings", report.warnings}};
   if (report.against) json["against"] = Describe(*report.against);
   return json;
 }
@@ -48,6 +49,7 @@ Json Describe(const MultipleChoiceReport& report) {
 void ShowReport(const EvalReport& report) {
   Show("perplexity {:.4f} ({} tokens scored in {} windows, stage {}, {:.1f} s)\n",
        report.perplexity, report.tokens, report.windows, report.stage, report.seconds);
+  PrintWarnings(report.warnings);
   if (!report.against) return;
   const TextComparison& against = *report.against;
   Show("against {}: perplexity {:.4f}\n", against.stage, against.perplexity);

@@ -44,6 +44,10 @@ std::string Escaped(std::string_view text) {
   return out;
 }
 
+void PrintWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) Show("warning: {}\n", Escaped(warning));
+}
+
 void PrintError(const Error& error, bool json) {
   if (json) {
     PrintJson({{"error",

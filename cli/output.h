@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hexlane/status.h"
 
@@ -34,6 +36,7 @@ void PrintJson(const Json& json);  // Dump and a newline, to stdout
 
 // Text from a file, for a terminal: control characters but newline and tab as \x1b or \u009b.
 std::string Escaped(std::string_view text);
+void PrintWarnings(const std::vector<std::string>& warnings);  // a line each, to stdout
 // On stderr, and with `json` also {"error"} on stdout.
 void PrintError(const Error& error, bool json);
 

@@ -39,6 +39,7 @@ Json ToJson(const VerifyReport& report) {
           {"loss_ok", report.loss_ok},
           {"first_failure",
            report.faithful ? OrNull(report.first_loss_failure) : OrNull(report.first_failure)},
+          {"warnings", report.warnings},
           {"pass", report.pass()}};
 }
 
@@ -69,6 +70,7 @@ void Print(const VerifyReport& report) {
            one.margin);
     Show("\n");
   }
+  PrintWarnings(report.warnings);
   PrintVerdict("faithful", report.faithful, report.first_failure);
   PrintVerdict("loss ok", report.loss_ok, report.first_loss_failure);
 }

@@ -38,9 +38,12 @@ struct ConvertOptions {
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
   // Positions of the cache, one graph for each; none: 512, or the model's own maximum if less.
   std::vector<int> contexts;
-  int prefill_rows = 128;             // tokens of a prompt that are processed at once
-  std::filesystem::path calibration;  // a text file; empty: the built-in text
+  int prefill_rows = 128;  // tokens of a prompt that are processed at once
+  // A text, a folder of texts, JSON lines of chats or token ids, a .npy array of ids, or an
+  // input_list.txt (docs/quant.md); empty: the built-in text.
+  std::filesystem::path calibration;
   int calibration_tokens = 1024;
+  std::string observer = "minmax";  // ranges of activations: minmax, percentile[:P], mse or entropy
   // Bytes that the conversion may take, all its processes together (pages of mapped files, which
   // the system can take back, do not count); shards are planned for it. 0: about 1 GiB,
   // or what two layers need.
@@ -226,6 +229,9 @@ struct VerifyReport {
   bool loss_ok = false;
   std::optional<LayerComparison> first_failure;       // of faithful
   std::optional<LayerComparison> first_loss_failure;  // of loss_ok
+  // Values that are constant, saturate, are not finite, have a scale that does not fit, or leave
+  // what calibration saw; no verdict.
+  std::vector<std::string> warnings;
   bool pass() const { return faithful && loss_ok; }
 };
 
@@ -265,6 +271,7 @@ struct EvalReport {
   double seconds = 0;
   std::string stage;
   std::optional<TextComparison> against;
+  std::vector<std::string> warnings;  // as in VerifyReport, of the quant stage
 };
 
 // kUsage: a stage that needs a package, or `against` what is neither float nor quant.

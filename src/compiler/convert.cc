@@ -7,6 +7,8 @@
 #include "backends/qnn/driver/library.h"
 #include "base/memory.h"
 #include "compiler/ahead.h"
+#include "compiler/calibration/calibration_source.h"
+#include "compiler/calibration/samples.h"
 #include "compiler/fingerprint.h"
 #include "compiler/jobs.h"
 #include "compiler/parts.h"
@@ -15,8 +17,6 @@
 #include "compiler/variant.h"
 #include "hexlane/compiler.h"
 #include "hexlane/interrupt.h"
-#include "quant/calibrate.h"
-#include "quant/calibration_text.h"
 #include "quant/quantize_unit.h"
 #include "runtime/chat/chat_template.h"
 #include "runtime/tokenizer/tokenizer.h"
@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kDefaultContext = 512;
-constexpr int kCalibrationWindow = 256;  // tokens
 // Tokens that a fine-tune added without giving them embeddings; more of them are another model's.
 constexpr int kMaxSurplusTokens = 64;
 
@@ -98,7 +97,9 @@ class Converter {
     args.staging = fs::absolute(StagedDirectory::PathOf(package, KeyOf(fingerprint_)));
     for (const fs::path& file : decoder_->checkpoint().files())
       args.inputs.push_back(fs::absolute(file));
-    if (!options_.calibration.empty()) args.inputs.push_back(fs::absolute(options_.calibration));
+    if (quant_.needs_calibration())
+      for (const fs::path& file : TRY(CalibrationFiles(options_.calibration)))
+        args.inputs.push_back(fs::absolute(file));
     args.variants = Variants(args.units, args.staging, nullptr);
     for (VariantArgs& variant : args.variants) TRY(Plan(variant));
     return JobsOf(args);
@@ -131,6 +132,7 @@ class Converter {
                                             : TRY(FindQuantScheme(options_.scheme));
     quant_.kv_bits = options_.kv_bits;
     quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
+    quant_.observer = TRY(ParseRangeRule(options_.observer));
     TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
@@ -158,7 +160,8 @@ class Converter {
   // A checkpoint without a tokenizer gives a package that takes token ids only.
   Result<void> ReadTokenizer() {
     Result<TokenizerFiles> files = decoder_->checkpoint().tokenizer_files();
-    const bool is_needed = quant_.needs_calibration();
+    const bool is_needed =
+        quant_.needs_calibration() && IsText(TRY(FindSourceKind(options_.calibration)));
     if (!files && files.error().code == Code::kNotFound && !is_needed) {
       report_.warnings.push_back(files.error().what + ": the package takes token ids only");
       return {};
@@ -201,13 +204,19 @@ class Converter {
 
   Result<std::vector<std::vector<int32_t>>> CalibrationTokens() {
     if (!quant_.needs_calibration()) return std::vector<std::vector<int32_t>>();
-    std::string text(DefaultCalibrationText());
-    if (!options_.calibration.empty()) text = TRY(ReadTextFile(options_.calibration));
-    const std::vector<int32_t> ids = tokenizer_->Encode(text);
-    if (ids.empty()) return InvalidInput("'{}' has no tokens", options_.calibration.string());
-    const size_t windows = static_cast<size_t>(
-        (options_.calibration_tokens + kCalibrationWindow - 1) / kCalibrationWindow);
-    return CalibrationWindows(ids, kCalibrationWindow, windows);
+    Samples samples =
+        TRY(ReadSamples({.path = options_.calibration,
+                         .tokenizer = tokenizer_.get(),
+                         .tokenizer_config = tokenizer_files_.tokenizer_config_json,
+                         .vocab = decoder_->config().vocab,
+                         .tokens = static_cast<size_t>(options_.calibration_tokens)}));
+    if (samples.used < samples.found) {
+      report_.warnings.push_back(
+          fmt::format("calibrated on the first {} of {} samples: they hold the {} tokens of "
+                      "--calibration-tokens",
+                      samples.used, samples.found, options_.calibration_tokens));
+    }
+    return std::move(samples.windows);
   }
 
   Result<void> Convert() {

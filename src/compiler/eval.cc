@@ -59,14 +59,21 @@ class Evaluator {
     const std::optional<Stage> against = TRY(ReferenceStage(options_));
     TRY(runner_.CheckHasPackage(options_.stage));
     if (against) reference_ = TRY(MakeReference(*against));
-    TRY(ForEachScored(runner_, options_.source, Interpreted(options_.stage), windows_,
+    RangeWatch watch = runner_.WatchFor(Ids());
+    InterpretedLogits::Options interpreted = Interpreted(options_.stage);
+    if (options_.stage == Stage::kQuant)
+      interpreted.observer = [&](const Value& value, std::span<const float> values) {
+        watch.See(value, values);
+      };
+    TRY(ForEachScored(runner_, options_.source, interpreted, windows_,
                       [&](size_t window, size_t position, std::span<const float> logits) {
                         return Score(window, position, logits);
                       }));
     EvalReport report{.perplexity = std::exp(-sum_ / static_cast<double>(count_)),
                       .tokens = count_,
                       .windows = static_cast<int>(windows_.size()),
-                      .stage = std::string(StageName(options_.stage))};
+                      .stage = std::string(StageName(options_.stage)),
+                      .warnings = watch.Warnings()};
     TRY(CheckFinite(report.perplexity, options_.stage));
     if (!against) return report;
     report.against = comparison_.Summary();
@@ -89,6 +96,12 @@ class Evaluator {
     return InvalidInput("the model's logits are not finite numbers")
         .At("{}, stage {}", options_.source.path.string(), StageName(stage))
         .Remedy("hexlane verify says which layer goes wrong");
+  }
+
+  std::vector<std::vector<int32_t>> Ids() const {
+    std::vector<std::vector<int32_t>> ids;
+    for (const ScoredSequence& window : windows_) ids.push_back(window.ids);
+    return ids;
   }
 
   InterpretedLogits::Options Interpreted(Stage stage) const {

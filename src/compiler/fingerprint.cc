@@ -1,7 +1,7 @@
 #include "compiler/fingerprint.h"
 
+#include "compiler/calibration/calibration_source.h"
 #include "package/package.h"
-#include "quant/calibration_text.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -54,10 +54,9 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
                {"memory", options.memory},     {"prefill_rows", options.prefill_rows},
                {"emulator", options.emulator}, {"algorithm", quant.algorithm.name()}};
   if (!quant.needs_calibration()) return json;
-  std::string text(DefaultCalibrationText());
-  if (!options.calibration.empty()) text = TRY(ReadTextFile(options.calibration));
-  json["calibration"] = Sha256(std::as_bytes(std::span(text)));
+  json["calibration"] = TRY(CalibrationDigest(options.calibration));
   json["calibration_tokens"] = options.calibration_tokens;
+  if (quant.observer.kind != RangeRule::Kind::kMinMax) json["observer"] = quant.observer.name();
   return json;
 }
 

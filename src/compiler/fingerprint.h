@@ -11,7 +11,7 @@
 namespace hexlane {
 
 // Everything the package's content depends on: version, options, size and modification time of
-// every input file, SHA-256 of the calibration text.
+// every input file, SHA-256 of the calibration data.
 Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& quant,
                            const Checkpoint& checkpoint);
 

@@ -49,7 +49,7 @@ Result<void> InterpretedLogits::LoadGroup(size_t begin) {
           (static_cast<double>(begin) + done * static_cast<double>(end - begin)) / total,
           fmt::format("{}: unit {}/{}", StageName(options_.stage), unit + 1, units_.count));
     }
-    TRY(run.Advance(TRY(units_.load(unit)), interpreter_options()));
+    TRY(run.Advance(TRY(units_.load(unit)), interpreter_options(), options_.observer));
   }
   group_.reset(new Group{begin, end, std::move(run), TRY(units_.load(head)), std::nullopt});
   group_->interpreter.emplace(group_->head, interpreter_options());
@@ -62,7 +62,8 @@ Result<void> InterpretedLogits::LoadRows(size_t sequence, size_t position) {
   rows_ = {sequence, position, std::min(kHeadRows, sequences_[sequence].end() - position)};
   DecoderRun::Rows rows = rows_;
   rows.index -= group_->begin;
-  logits_ = TRY(group_->run.RunRows(group_->head, *group_->interpreter, rows));
+  logits_ =
+      TRY(group_->run.RunRows(group_->head, *group_->interpreter, rows, options_.observer));
   return {};
 }
 

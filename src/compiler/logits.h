@@ -33,6 +33,7 @@ class InterpretedLogits {
   struct Options {
     Stage stage = Stage::kFloat;
     ProgressCallback progress;
+    Observer observer;  // sees every value that is computed; may be empty
   };
   // `runner` and `sequences` must outlive it. Errors as StageRunner::Units.
   static Result<InterpretedLogits> Create(StageRunner& runner, const ScoredSequences& sequences,

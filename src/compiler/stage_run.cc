@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include <set>
+
 #include "compiler/fingerprint.h"
 #include "hexlane/engine.h"
 #include "interp/decoder_run.h"
@@ -130,7 +132,8 @@ Result<UnitSource> StageRunner::Units(Stage stage) {
   return UnitsOf(package_);
 }
 
-Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids) {
+Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int32_t> ids,
+                                               const Observer& observer) {
   const UnitSource units = TRY(Units(stage));
   DecoderRun run({std::vector<int32_t>(ids.begin(), ids.end())});
   UnitValues values(static_cast<size_t>(run_count_));
@@ -141,7 +144,7 @@ Result<UnitValues> StageRunner::RunInterpreter(Stage stage, std::span<const int3
       return {};
     };
     const bool last = i == units.count - 1;
-    TRY(run.Advance(unit, {.fake_quantise = stage == Stage::kQuant, .pool = &pool_}, {},
+    TRY(run.Advance(unit, {.fake_quantise = stage == Stage::kQuant, .pool = &pool_}, observer,
                     last ? keep : DecoderRun::Sink()));
     if (!last) values[static_cast<size_t>(i)].assign(run.hidden(0).begin(), run.hidden(0).end());
   }
@@ -283,11 +286,23 @@ Result<StageRunner::EmulatorRun> StageRunner::RunEmulator(std::span<const int32_
   return run;
 }
 
-Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids) {
+RangeWatch StageRunner::WatchFor(const std::vector<std::vector<int32_t>>& windows) const {
+  std::set<int32_t> ids;
+  for (const std::vector<int32_t>& window : windows) ids.insert(window.begin(), window.end());
+  SeenByName calibrated;
+  if (package_ && package_->Has("report.json"))
+    if (const auto text = package_->ReadText("report.json"))
+      if (const auto report = ParseJson(*text, "report.json"))
+        calibrated = SeenInCalibration(*report);
+  return {std::move(calibrated), ids.size() > 1};
+}
+
+Result<UnitValues> StageRunner::Run(Stage stage, std::span<const int32_t> ids,
+                                    const Observer& observer) {
   TRY(CheckHasPackage(stage));
   switch (stage) {
     case Stage::kFloat:
-    case Stage::kQuant: return RunInterpreter(stage, ids);
+    case Stage::kQuant: return RunInterpreter(stage, ids, observer);
     case Stage::kCpu: return RunEngine(package_->directory(), "cpu", ids);
     case Stage::kHtp: break;
   }

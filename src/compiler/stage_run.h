@@ -9,6 +9,8 @@
 #include "compiler/source.h"
 #include "compiler/variant.h"
 #include "hexlane/compiler.h"
+#include "interp/interpreter.h"
+#include "quant/observe/range_watch.h"
 
 namespace hexlane {
 
@@ -48,7 +50,11 @@ class StageRunner {
   // kInvalidInput where ids are not in the vocabulary or too many for context().
   Result<void> CheckFits(std::span<const int32_t> ids) const;
 
-  Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids);
+  // `observer` sees every value of a stage that is interpreted: float and quant.
+  Result<UnitValues> Run(Stage stage, std::span<const int32_t> ids, const Observer& observer = {});
+
+  // For these tokens, in the quant stage of the package.
+  RangeWatch WatchFor(const std::vector<std::vector<int32_t>>& windows) const;
 
   // The QNN graph run in memory before it was written, and the same read back from its file (where
   // all layers are run): must be equal.
@@ -74,7 +80,8 @@ class StageRunner {
   Result<void> MakeTemporary();
   Result<void> ProbeLayers(Probe& probe);
   Result<void> RunBetween(int first, int count, Probe& probe);
-  Result<UnitValues> RunInterpreter(Stage stage, std::span<const int32_t> ids);
+  Result<UnitValues> RunInterpreter(Stage stage, std::span<const int32_t> ids,
+                                    const Observer& observer);
   Result<UnitValues> RunEngine(const std::filesystem::path& package, const std::string& backend,
                                std::span<const int32_t> ids);
 

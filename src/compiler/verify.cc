@@ -6,6 +6,7 @@
 #include "compiler/stage_run.h"
 #include "hexlane/engine.h"
 #include "kernels/sample/softmax.h"
+#include "quant/encodings.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {
@@ -37,7 +38,10 @@ class Verifier {
     Say(0.0, "float");
     const UnitValues reference = TRY(runner_.Run(Stage::kFloat, ids));
     Say(0.1, "quant");
-    const UnitValues quant = TRY(runner_.Run(Stage::kQuant, ids));
+    RangeWatch watch = runner_.WatchFor({ids});
+    const auto see = [&](const Value& value, std::span<const float> v) { watch.See(value, v); };
+    const UnitValues quant = TRY(runner_.Run(Stage::kQuant, ids, see));
+    report_.warnings = watch.Warnings();
     Compare("quant", quant, "float", reference);
     if (HasHtp()) {
       Say(0.2, "htp");
@@ -84,6 +88,9 @@ class Verifier {
       const auto& mine = values[static_cast<size_t>(unit)];
       const auto& theirs = reference[static_cast<size_t>(unit)];
       if (mine.empty()) continue;  // the backend does not show this value
+      if (!AllFinite(mine))
+        report_.warnings.push_back(
+            fmt::format("{} of {} is NaN or infinite", UnitValueName(unit, count), stage));
       report_.layers.push_back({.index = unit,
                                 .name = UnitValueName(unit, count),
                                 .stage = std::string(stage),

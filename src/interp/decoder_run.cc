@@ -41,7 +41,8 @@ Result<void> DecoderRun::Advance(const Graph& unit, const InterpreterOptions& op
 }
 
 Result<std::vector<float>> DecoderRun::RunRows(const Graph& head, Interpreter& interpreter,
-                                               const Rows& rows) const {
+                                               const Rows& rows,
+                                               const Observer& observer) const {
   const std::vector<float>& hidden = hidden_[rows.index];
   const size_t dim = hidden.size() / sequences_[rows.index].size();
   CHECK(rows.count > 0 && (rows.first + rows.count) * dim <= hidden.size());
@@ -53,7 +54,7 @@ Result<std::vector<float>> DecoderRun::RunRows(const Graph& head, Interpreter& i
   input.floats.assign(begin, begin + static_cast<ptrdiff_t>(rows.count * dim));
   Bindings inputs;
   inputs.emplace(value.name, std::move(input));
-  Bindings outputs = TRY(interpreter.Run(inputs));
+  Bindings outputs = TRY(interpreter.Run(inputs, observer));
   return std::move(outputs[head.value(head.outputs()[0]).name].floats);
 }
 

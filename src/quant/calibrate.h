@@ -2,6 +2,7 @@
 #ifndef HEXLANE_QUANT_CALIBRATE_H_
 #define HEXLANE_QUANT_CALIBRATE_H_
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <span>
@@ -33,8 +34,9 @@ struct ActivationRange {
   MinMax with_zero() const { return {min < 0 ? min : 0, max > 0 ? max : 0}; }
   // Share of the elements, 0 where the histogram is not kept any more.
   double ShareOutside(const RealRange& held) const {
-    const bool all_held = held.holds(min) && held.holds(max);
-    return all_held ? 0 : histogram.ShareOutside(held.low, held.high);
+    if (held.holds(min) && held.holds(max)) return 0;
+    const double one = 1 / static_cast<double>(count);  // at least, whatever its bin's middle says
+    return histogram.count() == 0 ? 0 : std::max(one, histogram.ShareOutside(held.low, held.high));
   }
   MinMax Chosen(const RangeRule& rule, const RangeUse& use) const {
     return ChooseRange(rule, use, with_zero(), histogram);

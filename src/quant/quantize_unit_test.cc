@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -180,6 +181,49 @@ TEST(QuantizeUnit, StaysCloseToFloatInEveryScheme) {
   EXPECT_GT(CosineToFloat("w8a16", 8), 0.9995);
   EXPECT_GT(CosineToFloat("w4a16", 16), 0.98);
   EXPECT_GT(CosineToFloat("w4-exact", 16), 0.9999);
+}
+
+// The layer, quantised right after it was calibrated, when its histograms are still there.
+Graph QuantisedLayer(std::string_view observer, UnitReport* report) {
+  Calibrator calibrator(Windows());
+  EXPECT_TRUE(calibrator.Advance(Make(kEmbed), false));
+  EXPECT_TRUE(calibrator.Advance(Make(kLayer), false));
+  QuantizeArgs args = Args("w8a16", &calibrator.ranges(), 8);
+  args.options.observer = *ParseRangeRule(observer);
+  Graph unit = Make(kLayer);
+  Result<UnitReport> quantised = QuantizeUnit(unit, args);
+  EXPECT_TRUE(quantised) << quantised.error().ToString();
+  if (quantised) *report = *std::move(quantised);
+  return unit;
+}
+
+double Clipped(const UnitReport& report, std::string_view name) {
+  const auto value = std::ranges::find(report.values, name, &ValueReport::name);
+  return value->seen->clipped;
+}
+
+TEST(QuantizeUnit, ObserversShortenIntegerRangesButNotScores) {
+  UnitReport all, most;
+  const Graph whole = QuantisedLayer("minmax", &all);
+  const Graph cut = QuantisedLayer("percentile:90", &most);
+  EXPECT_EQ(all.clipped(), 0);
+  EXPECT_GT(most.clipped(), 0.01);
+  for (const char* name : {"q", "k", "v", "past_k", "attn"}) {
+    EXPECT_LT(EncodingOf(cut, name).scale, EncodingOf(whole, name).scale) << name;
+    EXPECT_GT(Clipped(most, name), 0) << name;
+    EXPECT_LT(Clipped(most, name), 0.11) << name;
+  }
+  EXPECT_EQ(EncodingOf(cut, "k").offset, -128);
+  EXPECT_EQ(EncodingOf(cut, "past_k"), EncodingOf(cut, "k"));
+  EXPECT_EQ(EncodingOf(cut, "attn.scores"), EncodingOf(whole, "attn.scores"));
+}
+
+TEST(QuantizeUnit, EveryObserverMakesEncodingsThatKeepMostOfTheValues) {
+  for (const char* observer : {"percentile", "mse", "entropy"}) {
+    UnitReport report;
+    QuantisedLayer(observer, &report);
+    EXPECT_LT(report.clipped(), 0.01) << observer;
+  }
 }
 
 TEST(QuantizeUnit, ASketchHasTheFormOfTheQuantisedUnit) {

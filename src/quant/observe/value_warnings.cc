@@ -20,10 +20,15 @@ Sentence Constant(const ValueReport& value, std::string_view during) {
 }
 
 Sentence Saturated(const ValueReport& value, std::string_view during) {
-  if (value.seen->extremes_only || value.seen->clipped <= kMostClipped) return std::nullopt;
+  const ValueReport::Seen& seen = *value.seen;
+  if (!value.encoding.is_integer() && seen.clipped > 0) {
+    return fmt::format("{} overflows {}: it reaches {:.4g} … {:.4g} in {}", value.name,
+                       DTypeName(value.encoding.dtype), seen.min, seen.max, during);
+  }
+  if (seen.extremes_only || seen.clipped <= kMostClipped) return std::nullopt;
   const RealRange held = HeldBy(value.encoding);
   return fmt::format("{} saturates: {:.1f} % of its entries in {} are outside of {:.4g} … {:.4g}",
-                     value.name, 100 * value.seen->clipped, during, held.low, held.high);
+                     value.name, 100 * seen.clipped, during, held.low, held.high);
 }
 
 // An encoding with a range of its own, of a value that is not 0 everywhere.

@@ -13,7 +13,8 @@ namespace hexlane {
 
 // One sentence for each of these; `during`: "calibration", "this text".
 //   constant   the same number everywhere, or the same row for every token
-//   saturated  more than kMostClipped of the elements are outside of what the encoding holds
+//   saturated  more than kMostClipped of the elements are outside of what the encoding holds; or
+//              any becomes infinite in float16
 //   scale      the encoding spans kFarOff times what was seen or more, or that much less; or its
 //              step is larger than the mean magnitude, so that most elements become 0
 std::vector<std::string> ValueWarnings(const ValueReport& value, std::string_view during);
