@@ -167,7 +167,7 @@ TEST_F(Calibration, AScaleThatDoesNotFitIsNamedByVerify) {
   const size_t end = good.find(',', at);
   const double scale = std::stod(good.substr(at, end - at));
   for (const auto& [factor, verdict] : {std::pair(1000.0, "far too large"), {0.001, "saturates"}}) {
-    WriteFile(unit, good.substr(0, at) + fmt::format("{:.8g}", scale * factor) + good.substr(end));
+    WriteFile(unit, good.substr(0, at) + Json(scale * factor).dump() + good.substr(end));
     Reseal(scratch() / "package");
     const std::string warnings = Verify().json()["warnings"].dump();
     EXPECT_THAT(warnings, HasSubstr("layers.0.q_proj"));
