@@ -101,8 +101,8 @@ RealRange HeldBy(const Encoding& encoding) {
     return {-kLargest, kLargest};
   }
   const IntegerRange range = RangeOf(encoding.dtype);
-  return {(range.min + encoding.offset - 0.5) * encoding.scale,
-          (range.max + encoding.offset + 0.5) * encoding.scale};
+  return {(range.min + encoding.offset - 1.0) * encoding.scale,
+          (range.max + encoding.offset + 1.0) * encoding.scale};
 }
 
 }  // namespace hexlane

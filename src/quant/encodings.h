@@ -54,8 +54,8 @@ void QuantizeValues(std::span<const float> values, const Affine& affine, Integer
 Encoding AsymmetricEncoding(const MinMax& range, DType dtype);
 Encoding SymmetricEncoding(float max_abs, DType dtype);
 
-// The real numbers that an encoding keeps: an integer one to within half a step, F16 without
-// becoming infinite.
+// The real numbers that an encoding keeps: an integer one to within a step (half of one is the
+// rounding of its zero point), F16 without becoming infinite.
 struct RealRange {
   double low = 0;
   double high = 0;
