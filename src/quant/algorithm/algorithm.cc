@@ -21,7 +21,7 @@ Result<void> AddStep(std::string_view name, Algorithm& algorithm) {
     return {};
   }
   std::string known(kNone);
-  for (const Step& step : kSteps) known += ", " + std::string(step.name);
+  for (const Step& step : kSteps) known += fmt::format(", {}", step.name);
   return Usage("algorithm '{}' is not known", name)
       .Want("one of: {}; several joined by '+'", known);
 }
@@ -31,7 +31,7 @@ Result<void> AddStep(std::string_view name, Algorithm& algorithm) {
 std::string Algorithm::name() const {
   std::string name;
   for (const Step& step : kSteps)
-    if (this->*step.on) name += (name.empty() ? "" : "+") + std::string(step.name);
+    if (this->*step.on) name += fmt::format("{}{}", name.empty() ? "" : "+", step.name);
   return name.empty() ? std::string(kNone) : name;
 }
 
