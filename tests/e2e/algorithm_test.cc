@@ -21,13 +21,15 @@ class Algorithms : public ScratchTest {
     return result.json();
   }
 
-  // Converts and compares the CPU package with its meaning, and that with the float model.
+  // Converts and compares the CPU package with its meaning, and that with the float model. Random
+  // weights suffer from 4 bits: what is right stays above 0.85, what is in another basis is near 0.
   void ExpectGood(const std::string& checkpoint, const std::string& algorithm) {
     SCOPED_TRACE(checkpoint + " " + algorithm);
     const std::string name = checkpoint + "-" + algorithm;
     const std::string model = CopyTinyModel(name + ".model", checkpoint);
     Convert(model, Path(name), {"--quant", "w4a16", "--algorithm", algorithm});
-    const CliResult result = RunCli({"verify", Path(name), "--max-loss", "0.9", "--json"});
+    const CliResult result = RunCli(
+        {"verify", Path(name), "--min-faithful", "0.98", "--max-loss", "0.85", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   }
 };
@@ -48,7 +50,8 @@ TEST_F(Algorithms, LoseLessThanRounding) {
   const std::string model = CopyTinyModel("model");
   const auto loss = [&](const std::string& algorithm) {
     Convert(model, Path(algorithm), {"--quant", "w4a16", "--algorithm", algorithm});
-    const CliResult result = RunCli({"verify", Path(algorithm), "--max-loss", "0", "--json"});
+    const CliResult result = RunCli(
+        {"verify", Path(algorithm), "--min-faithful", "0.98", "--max-loss", "0.85", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
     return 1 - result.json()["stages"][0]["cosine"].get<double>();
   };
@@ -63,7 +66,6 @@ TEST_F(Algorithms, AreRefusedWhereTheyMeanNothing) {
     ExpectRefused(RunCli(arguments), 2, {part});
   };
   refused({"--quant", "f16", "--algorithm", "gptq"}, "f16 rounds no weights to integers");
-  refused({"--quant", "w4-exact", "--algorithm", "gptq"}, "keeps the checkpoint's own blocks");
   refused({"--quant", "w4a16", "--algorithm", "awq+smooth"}, "two choices of the same factors");
   refused({"--quant", "w4a16", "--algorithm", "gptg"}, "algorithm 'gptg' is not known");
 }
