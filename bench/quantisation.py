@@ -14,9 +14,7 @@ HEXLANE = ROOT / "build/release/bin/hexlane"
 MODEL = ROOT / ".assets/SmolLM2-135M-Instruct.Q4_1.gguf"
 CALIBRATION = ROOT / "data/calibration.txt"
 TEXT = ROOT / "tests/data/text/prose.txt"
-PAGE = ROOT / "docs/quantisation.md"
 TOKENS = 16384
-BEGIN, END = "<!-- table by bench/quantisation.sh -->\n", "<!-- end of table -->\n"
 
 
 def hexlane(*arguments):
@@ -80,7 +78,6 @@ def listed(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows")
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     text = options.rows.replace(",", "\n") if options.rows else Path(__file__).with_suffix(".txt").read_text()
@@ -92,10 +89,6 @@ def main():
         if not options.keep:
             shutil.rmtree(work)
     print(made, end="")
-    if options.write:
-        page = PAGE.read_text()
-        before, rest = page.split(BEGIN)
-        PAGE.write_text(before + BEGIN + made + END + rest.split(END)[1])
 
 
 main()
