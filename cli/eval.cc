@@ -23,12 +23,9 @@ Json Describe(const TextComparison& comparison) {
 }
 
 Json Describe(const EvalReport& report) {
-  Json json = {{"perplexity", report.perplexity},
-               {"tokens", report.tokens},
-               {"stage", report.stage},
-               {"windows", report.windows},
-               {"seconds", report.seconds},
-               {"warnings", report.warnings}};
+  Json json = {{"perplexity", report.perplexity}, {"tokens", report.tokens},
+               {"stage", report.stage},           {"windows", report.windows},
+               {"seconds", report.seconds},       {"warnings", report.warnings}};
   if (report.against) json["against"] = Describe(*report.against);
   return json;
 }

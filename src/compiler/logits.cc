@@ -62,8 +62,7 @@ Result<void> InterpretedLogits::LoadRows(size_t sequence, size_t position) {
   rows_ = {sequence, position, std::min(kHeadRows, sequences_[sequence].end() - position)};
   DecoderRun::Rows rows = rows_;
   rows.index -= group_->begin;
-  logits_ =
-      TRY(group_->run.RunRows(group_->head, *group_->interpreter, rows, options_.observer));
+  logits_ = TRY(group_->run.RunRows(group_->head, *group_->interpreter, rows, options_.observer));
   return {};
 }
 

@@ -41,8 +41,7 @@ Result<void> DecoderRun::Advance(const Graph& unit, const InterpreterOptions& op
 }
 
 Result<std::vector<float>> DecoderRun::RunRows(const Graph& head, Interpreter& interpreter,
-                                               const Rows& rows,
-                                               const Observer& observer) const {
+                                               const Rows& rows, const Observer& observer) const {
   const std::vector<float>& hidden = hidden_[rows.index];
   const size_t dim = hidden.size() / sequences_[rows.index].size();
   CHECK(rows.count > 0 && (rows.first + rows.count) * dim <= hidden.size());

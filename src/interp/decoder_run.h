@@ -31,8 +31,8 @@ class DecoderRun {
     size_t first = 0;
     size_t count = 0;
   };
-  Result<std::vector<float>> RunRows(const Graph& head, Interpreter& interpreter,
-                                     const Rows& rows, const Observer& observer = {}) const;
+  Result<std::vector<float>> RunRows(const Graph& head, Interpreter& interpreter, const Rows& rows,
+                                     const Observer& observer = {}) const;
 
   // Goes on as if the hidden states had just left the last unit: one per sequence, [rows, hidden].
   void Restore(std::vector<std::vector<float>> hidden) { hidden_ = std::move(hidden); }

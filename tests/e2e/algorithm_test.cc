@@ -28,8 +28,8 @@ class Algorithms : public ScratchTest {
     const std::string name = checkpoint + "-" + algorithm;
     const std::string model = CopyTinyModel(name + ".model", checkpoint);
     Convert(model, Path(name), {"--quant", "w4a16", "--algorithm", algorithm});
-    const CliResult result = RunCli(
-        {"verify", Path(name), "--min-faithful", "0.98", "--max-loss", "0.85", "--json"});
+    const CliResult result =
+        RunCli({"verify", Path(name), "--min-faithful", "0.98", "--max-loss", "0.85", "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   }
 };
