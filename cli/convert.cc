@@ -39,8 +39,9 @@ std::string NotEmpty(const std::string& text) { return text.empty() ? "must not 
 
 // What decides the package's content.
 void AddContentOptions(CLI::App& app, ConvertOptions& options) {
-  app.add_option("--quant", options.scheme,
-                 "f16, w8a16, w4a16 or w4-exact (default: what suits the checkpoint)");
+  app.add_option(
+      "--quant", options.scheme,
+      "f16, w8a16, w4a16, w4-exact and others: docs/quant.md (default: what suits the checkpoint)");
   app.add_option("--soc", options.socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -57,5 +57,13 @@ TEST(QuantizedMatrix, BlocksWithAMinimum) {
   EXPECT_EQ(Row(m, 0)[32], 3.5f);
 }
 
+TEST(Schemes, NarrowerBlocksAreTheWidestThatDivide) {
+  EXPECT_EQ(WithBlocksThatDivide(Scheme::kW4Affine128, 11008), Scheme::kW4Affine128);
+  EXPECT_EQ(WithBlocksThatDivide(Scheme::kW4Affine128, 576), Scheme::kW4Affine64);
+  EXPECT_EQ(WithBlocksThatDivide(Scheme::kW4Lpbq64, 48), Scheme::kW4Lpbq16);
+  EXPECT_EQ(WithBlocksThatDivide(Scheme::kW4Lpbq64, 70), Scheme::kW4Lpbq64);  // none divides
+  EXPECT_EQ(WithBlocksThatDivide(Scheme::kW3Channel, 70), Scheme::kW3Channel);
+}
+
 }  // namespace
 }  // namespace hexlane

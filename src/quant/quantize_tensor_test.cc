@@ -28,8 +28,7 @@ Tensor Matrix(std::vector<float> values) {
 
 TEST(QuantizeTensor, IsTheWholeMatrixQuantisedAndPacked) {
   const std::vector<float> values = Values();
-  for (const Scheme scheme :
-       {Scheme::kW8Channel, Scheme::kW8Block32, Scheme::kW4Lpbq32, Scheme::kW4Affine32}) {
+  for (const Scheme scheme : AllSchemes()) {
     const Tensor want = Pack(*QuantizeWeights({values, kRows, kColumns, "w"}, scheme));
     const auto got = QuantizeTensor(Matrix(values).view(), scheme, "w", nullptr);
     ASSERT_TRUE(got);

@@ -8,8 +8,8 @@
 #include "kernels/pack/pack.h"
 #include "op/dims.h"
 #include "quant/algorithm/gptq.h"
+#include "quant/matrix_scheme.h"
 #include "quant/quantize_tensor.h"
-#include "quant/vocabulary.h"
 
 namespace hexlane {
 namespace {
@@ -20,12 +20,13 @@ enum class Role : uint8_t {
   kFlexible,  // may be F16 among integer values: no op that reads it minds
   kCache,
   kScores,
+  kLogits,
   kResidual,
 };
 
 // An integer step larger than this share of the mean magnitude drowns the ordinary values of a
-// tensor whose range is set by a few outliers: such a value stays in F16.
-constexpr double kCoarseStep = 1.0 / 128;
+// tensor whose range is set by a few outliers: such a value stays in F16. Of 8 bits less is asked.
+constexpr double CoarseStep(DType dtype) { return dtype == DType::kU8 ? 0.5 : 1.0 / 128; }
 
 struct ValuePlan {
   Role role = Role::kPlain;
@@ -60,6 +61,7 @@ std::vector<ValuePlan> PlanValues(const Graph& unit) {
   for (const Node& node : unit.nodes()) {
     if (node.op == OpKind::kAdd || node.op == OpKind::kEmbedding)
       plans[node.outputs[0]].role = Role::kResidual;
+    if (IsLogits(unit, node)) plans[node.outputs[0]].role = Role::kLogits;
     if (node.op != OpKind::kAttention) continue;
     for (const int input : {1, 2, 3, 4})
       plans[node.inputs[input]] = {Role::kCache, node.inputs[input < 3 ? input : input - 2]};
@@ -69,6 +71,7 @@ std::vector<ValuePlan> PlanValues(const Graph& unit) {
 }
 
 Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions& options) {
+  const DType activations = options.scheme->activations;
   const DType cache = options.kv_bits == 8 ? DType::kU8 : DType::kU16;
   const auto chosen = [&](DType dtype, bool symmetric) {
     return range.Chosen(options.observer,
@@ -76,13 +79,14 @@ Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions
   };
   MinMax fitted;
   switch (role) {
-    case Role::kPlain: fitted = chosen(DType::kU16, false); break;
+    case Role::kPlain: return AsymmetricEncoding(chosen(activations, false), activations);
     case Role::kFlexible: {
-      fitted = chosen(DType::kU16, false);
-      const Encoding encoding = AsymmetricEncoding(fitted, DType::kU16);
-      if (encoding.scale > kCoarseStep * range.mean_abs()) return {.dtype = DType::kF16};
+      const Encoding encoding = AsymmetricEncoding(chosen(activations, false), activations);
+      if (encoding.scale > CoarseStep(activations) * range.mean_abs())
+        return {.dtype = DType::kF16};
       return encoding;
     }
+    case Role::kLogits: fitted = chosen(DType::kU16, false); break;
     case Role::kCache: return SymmetricEncoding(chosen(cache, true).max_abs(), cache);
     // Only their extremes were seen, and softmax lives on the greatest: no rule shortens it.
     case Role::kScores:
@@ -226,7 +230,7 @@ Result<void> CorrectBias(Graph& unit, NodeId node, std::vector<float> shift) {
 
 // Norm weights and biases live in float16 where activations do.
 Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& args) {
-  if (args.options.scheme->activations != DType::kF16) return {};
+  if (args.options.scheme->needs_calibration()) return {};
   if (node.op != OpKind::kLinear && node.op != OpKind::kRmsNorm) return {};
   for (const ValueId id : node.inputs) {
     Value& value = unit.value(id);
@@ -247,7 +251,7 @@ Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args,
     const WeightFit fit =
         vocabulary ? WeightFit() : TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
     MatrixResult result =
-        TRY(QuantizeMatrix(weight, vocabulary ? by.vocabulary : by.layers, fit, args));
+        TRY(QuantizeMatrix(weight, MatrixScheme(unit, node, by), fit, args));
     report.weights.push_back(std::move(result.report));
     const bool correct = !vocabulary && args.options.algorithm.bias;
     if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));

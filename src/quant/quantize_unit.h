@@ -24,11 +24,13 @@ struct QuantizeArgs {
 // Replaces the unit's weights and sets its encodings; afterwards it satisfies
 // GraphStage::kQuantised.
 //   matrices      by the scheme's `layers` or, for the embedding table and the weight that makes
-//                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them
+//                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them.
+//                 Layers whose columns the scheme's blocks do not divide get narrower ones
 //   vectors       float32; with float16 activations rounded to float16 values
-//   activations   F16, or U16 asymmetric over what QuantOptions::observer keeps of the calibrated
-//                 range; F16 also where outliers would make the U16 step too coarse for the
+//   activations   F16, or U16 or U8 asymmetric over what QuantOptions::observer keeps of the
+//                 calibrated range; F16 also where outliers would make the step too coarse for the
 //                 ordinary values
+//   logits        U16 among integers
 //   residual      F16 always: a few of its channels are thousands of times larger than the rest
 //                 (Sun et al. 2024, "Massive Activations in Large Language Models"), which no
 //                 integer scale can serve

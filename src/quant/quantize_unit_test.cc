@@ -181,6 +181,11 @@ TEST(QuantizeUnit, StaysCloseToFloatInEveryScheme) {
   EXPECT_GT(CosineToFloat("w8a16", 8), 0.9995);
   EXPECT_GT(CosineToFloat("w4a16", 16), 0.98);
   EXPECT_GT(CosineToFloat("w4-exact", 16), 0.9999);
+  EXPECT_GT(CosineToFloat("w4-asym", 16), 0.98);
+  EXPECT_GT(CosineToFloat("w4c-a16", 16), 0.96);
+  EXPECT_GT(CosineToFloat("w3a16", 16), 0.93);
+  EXPECT_GT(CosineToFloat("w8a8", 8), 0.998);
+  EXPECT_GT(CosineToFloat("w4a8", 8), 0.98);
 }
 
 // The layer, quantised right after it was calibrated, when its histograms are still there.
@@ -228,7 +233,8 @@ TEST(QuantizeUnit, EveryObserverMakesEncodingsThatKeepMostOfTheValues) {
 
 TEST(QuantizeUnit, ASketchHasTheFormOfTheQuantisedUnit) {
   const ActivationRanges ranges = Calibrate();
-  for (const char* scheme : {"f16", "w8a16", "w4a16", "w4-exact"}) {
+  for (const QuantScheme& row : AllQuantSchemes()) {
+    const std::string_view scheme = row.name;
     for (const std::string_view text : {kEmbed, kLayer, kHead}) {
       Graph unit = Make(text), sketch = Make(text);
       ASSERT_TRUE(QuantizeUnit(unit, Args(scheme, &ranges)));
@@ -291,6 +297,23 @@ TEST(QuantizeUnit, ChoosesSchemesByRole) {
   EXPECT_EQ(scheme(head, "lm_head.weight"), Scheme::kW8Channel);
   EXPECT_EQ(scheme(embed, "embed.weight"), Scheme::kW8Channel);
   EXPECT_EQ(scheme(layer, "norm.weight"), Scheme::kPlain);
+}
+
+TEST(QuantizeUnit, EightBitActivationsKeepLogitsScoresAndResidualWider) {
+  const ActivationRanges ranges = Calibrate();
+  Graph layer = Make(kLayer), head = Make(kHead);
+  for (Graph* unit : {&layer, &head}) ASSERT_TRUE(QuantizeUnit(*unit, Args("w8a8", &ranges, 8)));
+  EXPECT_EQ(EncodingOf(layer, "q").dtype, DType::kU8);
+  EXPECT_EQ(EncodingOf(layer, "attn").dtype, DType::kU8);
+  EXPECT_EQ(EncodingOf(layer, "attn.scores").dtype, DType::kU16);
+  EXPECT_EQ(EncodingOf(layer, "out").dtype, DType::kF16);
+  EXPECT_EQ(EncodingOf(head, "logits").dtype, DType::kU16);
+}
+
+TEST(QuantizeUnit, BlocksThatDoNotDivideTheColumnsGetNarrower) {
+  Graph unit = Make(kLayer);  // 64 columns
+  ASSERT_TRUE(QuantizeUnit(unit, Args("w4-asym128", nullptr)));
+  EXPECT_EQ(unit.value(unit.Find("q.weight")).constant->view().scheme, Scheme::kW4Affine64);
 }
 
 TEST(QuantizeUnit, KeepsStoredBlocksBitForBit) {

@@ -90,19 +90,20 @@ Result<void> CheckAlgorithm(const QuantScheme& scheme, const Algorithm& algorith
 }  // namespace
 
 Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target) {
-  const bool integer = options.scheme->activations == DType::kU16;
+  const bool integer = options.scheme->needs_calibration();
   if (options.kv_bits != 8 && options.kv_bits != 16)
     return Usage("a KV cache of {} bits", options.kv_bits).Want("8 or 16");
   TRY(CheckAlgorithm(*options.scheme, options.algorithm));
   if (options.kv_bits == 8 && !integer) {
     return Usage("{} keeps keys and values in float16", options.scheme->name)
         .Got("an 8-bit KV cache")
-        .Remedy("choose a scheme with integer activations (w8a16, w4a16) or a 16-bit cache");
+        .Remedy(
+            "choose a scheme with integer activations such as w8a16 or w4a16, or a 16-bit cache");
   }
   if (options.kv_bits == 16 && integer && target && !target->has_u16_matmul()) {
-    return Usage("{} cannot multiply 16-bit activations by a 16-bit KV cache", target->name)
+    return Usage("{} cannot multiply by a 16-bit KV cache", target->name)
         .Want("HTP v73 or later")
-        .Remedy("use an 8-bit KV cache, or the scheme f16 or w4-exact");
+        .Remedy("use an 8-bit KV cache, or a scheme with f16 activations such as f16 or w4-asym");
   }
   return {};
 }

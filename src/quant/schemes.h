@@ -21,12 +21,12 @@ struct QuantScheme {
   std::string_view name;               // "w4a16"
   Scheme layers = Scheme::kPlain;      // matrices of decoder layers; kPlain: float16
   Scheme vocabulary = Scheme::kPlain;  // embedding table and lm_head
-  DType activations = DType::kF16;     // kF16, or kU16 with an Encoding fitted to each value
+  DType activations = DType::kF16;     // kF16; kU16, kU8: an Encoding is fitted to each value
   bool keeps_stored =
       false;  // matrices in blocks that Checkpoint::ReadExact keeps stay as they are
   std::string_view summary;
 
-  bool needs_calibration() const { return activations == DType::kU16; }
+  bool needs_calibration() const { return activations != DType::kF16; }
 };
 
 std::span<const QuantScheme> AllQuantSchemes();

@@ -13,7 +13,7 @@
 namespace hexlane {
 namespace {
 
-constexpr int kBlock = kScaledBlock;
+constexpr int kWidestBlock = 128;
 
 float MaxAbs(std::span<const float> values) {
   float largest = 0;
@@ -49,18 +49,25 @@ void QuantizeSymmetricRow(std::span<const float> row, int64_t n, QuantizedMatrix
   }
 }
 
-void BestBlockScales(std::span<const float> row, float channel_scale, uint8_t* scales) {
+// By search; the last block of the row may be short.
+void BestBlockScales(std::span<const float> row, BlockScalesCall call) {
   static const auto search = Best<KernelOp::kBlockScales>();
-  const size_t whole = row.size() / kBlock;
-  search(row.data(), static_cast<int64_t>(whole), channel_scale, scales);
-  if (row.size() % kBlock == 0) return;
-  std::array<float, kBlock> padded{};  // zeros have no error
-  std::ranges::copy(row.subspan(whole * kBlock), padded.begin());
-  search(padded.data(), 1, channel_scale, scales + whole);
+  const auto columns = static_cast<size_t>(call.columns), whole = row.size() / columns;
+  call.weights = row.data();
+  call.blocks = static_cast<int64_t>(whole);
+  search(call);
+  if (row.size() % columns == 0) return;
+  std::array<float, kWidestBlock> padded{};  // zeros have no error
+  std::ranges::copy(row.subspan(whole * columns), padded.begin());
+  call.weights = padded.data();
+  call.blocks = 1;
+  call.scales += whole;
+  search(call);
 }
 
-uint8_t BlockScaleOf(std::span<const float> block, float channel_scale, BlockScaleRule rule) {
-  const double ratio = static_cast<double>(MaxAbs(block)) / 7 / channel_scale;
+uint8_t BlockScaleOf(std::span<const float> block, const BlockScalesCall& call,
+                     BlockScaleRule rule) {
+  const double ratio = static_cast<double>(MaxAbs(block)) / call.max_level / call.channel_scale;
   const double scale =
       rule == BlockScaleRule::kRound ? std::nearbyint(ratio) : std::ceil(ratio - 1e-9);
   return static_cast<uint8_t>(std::clamp<double>(scale, 1, kMaxBlockScale));
@@ -69,31 +76,36 @@ uint8_t BlockScaleOf(std::span<const float> block, float channel_scale, BlockSca
 void QuantizeLpbqRow(std::span<const float> row, int64_t n, BlockScaleRule rule,
                      QuantizedMatrix& out) {
   const IntegerRange integers = IntegersOf(out.scheme);
-  const float channel_scale = FitSymmetric(MaxAbs(row), {0, 7 * kMaxBlockScale}).scale;
+  const float channel_scale = FitSymmetric(MaxAbs(row), {0, integers.max * kMaxBlockScale}).scale;
   out.scales[n] = channel_scale;
   uint8_t* scales = out.block_scales.data() + n * out.blocks();
-  if (rule == BlockScaleRule::kBest) BestBlockScales(row, channel_scale, scales);
+  const BlockScalesCall call{.columns = Info(out.scheme).block,
+                             .max_level = integers.max,
+                             .channel_scale = channel_scale,
+                             .scales = scales};
+  if (rule == BlockScaleRule::kBest) BestBlockScales(row, call);
   int8_t* q = out.q.data() + n * out.k;
   for (int64_t b = 0; b < out.blocks(); ++b) {
     const std::span<const float> block = Block(row, b, out);
-    if (rule != BlockScaleRule::kBest) scales[b] = BlockScaleOf(block, channel_scale, rule);
+    if (rule != BlockScaleRule::kBest) scales[b] = BlockScaleOf(block, call, rule);
     const Affine affine{static_cast<float>(scales[b]) * channel_scale, 0};
     QuantizeValues(block, affine, integers, q + (block.data() - row.data()));
   }
 }
 
 void QuantizeAffineRow(std::span<const float> row, int64_t n, QuantizedMatrix& out) {
+  const IntegerRange integers = IntegersOf(out.scheme);
   int8_t* q = out.q.data() + n * out.k;
   for (int64_t b = 0; b < out.blocks(); ++b) {
     const std::span<const float> block = Block(row, b, out);
     const auto [least, most] = std::ranges::minmax(block);
     const float m = RoundToF16(least);
-    const Affine affine{Positive(RoundToF16((most - m) / 15)), 0};
+    const Affine affine{Positive(RoundToF16((most - m) / static_cast<float>(integers.max))), 0};
     out.scales[n * out.blocks() + b] = affine.scale;
     out.mins[n * out.blocks() + b] = m;
-    std::array<float, kBlock> above{};
+    std::array<float, kWidestBlock> above{};
     std::ranges::transform(block, above.begin(), [m = m](float w) { return w - m; });
-    QuantizeValues({above.data(), block.size()}, affine, {0, 15}, q + (block.data() - row.data()));
+    QuantizeValues({above.data(), block.size()}, affine, integers, q + (block.data() - row.data()));
   }
 }
 

@@ -23,10 +23,10 @@ struct FloatMatrix {
   std::span<const float> row(int64_t i) const { return values.subspan(i * k, k); }
 };
 
-// How kW4Lpbq32 chooses the integer scale of a block, 1..16, once the channel scale is there.
+// How kInteger chooses the integer scale of a block, 1..16, once the channel scale is there.
 enum class BlockScaleRule : uint8_t {
   kBest,   // the one with the smallest sum of |error|^2.5; see docs/quant.md
-  kRound,  // rint(max|w| / 7 / channel scale): may clip
+  kRound,  // rint(max|w| / t / channel scale): may clip
   kCeil,   // the next above: never clips
 };
 
@@ -35,12 +35,12 @@ struct WeightOptions {
 };
 
 // `weights` in `scheme` (not kPlain). Scales are rounded to the type they are stored in before the
-// integers are made; a group of zeros has scale 1. A last block may be short.
-//   kW8Channel   d = f32(max|w| / 127) of the row, q = rint(w / d) in -127..127
-//   kW8Block32   d = f16(max|w| / 127) of the block, q = rint(w / d) in -127..127
-//   kW4Lpbq32    c = f32(max|w| / 7 / 16) of the row, s by the rule, q = rint(w / (s·c)) in -8..7
-//   kW4Affine32  m = f16(min w), d = f16((max w - m) / 15) of the block, q = rint((w - m) / d) in
-//                0..15
+// integers are made; a group of zeros has scale 1. A last block may be short. With b bits and
+// t = 2^(b-1) - 1:
+//   kFloat    d = max|w| / t of the row (in float32) or block (float16), q = rint(w / d) in -t..t
+//   kInteger  c = f32(max|w| / t / 16) of the row, s by the rule, q = rint(w / (s·c)) in -t-1..t
+//   kAffine   m = f16(min w), d = f16((max w - m) / (2^b - 1)) of the block, q = rint((w - m) / d)
+//             in 0..2^b - 1
 // kInvalidInput naming matrix, row and column of a weight that is not finite, or whose scale or
 // minimum float16 cannot hold.
 Result<QuantizedMatrix> QuantizeWeights(const FloatMatrix& weights, Scheme scheme,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "base/dtype.h"
 #include "quant/golden_cases.h"
@@ -75,30 +76,56 @@ TEST(Weights, ChannelGoldenCases) {
   EXPECT_EQ(checked, 1);
 }
 
+TEST(Weights, GoldenCasesOfEveryScheme) {
+  std::set<Scheme> seen;
+  for (const Case& test : golden::Load("schemes")) {
+    const std::optional<Scheme> scheme = SchemeFromName(test.name);
+    ASSERT_TRUE(scheme) << test.name;
+    seen.insert(*scheme);
+    const FloatMatrix w{test.x, test.json["shape"][0], test.json["shape"][1], test.name};
+    const Result<QuantizedMatrix> m = QuantizeWeights(w, *scheme, {BlockScaleRule::kRound});
+    ASSERT_TRUE(m) << test.name;
+    EXPECT_EQ(Ints(m->q), test.json["q"].get<std::vector<int>>()) << test.name;
+    EXPECT_EQ(m->scales, test.json["scales"].get<std::vector<float>>()) << test.name;
+    EXPECT_EQ(Ints(m->block_scales), test.json["block_scales"].get<std::vector<int>>())
+        << test.name;
+    EXPECT_EQ(m->mins, test.json["mins"].get<std::vector<float>>()) << test.name;
+  }
+  EXPECT_EQ(seen.size(), AllSchemes().size());
+}
+
 TEST(Weights, BestBlockScalesBeatTheOtherRules) {
   const std::vector<float> values = Normal(64 * 256);
   const FloatMatrix w{values, 64, 256, "w"};
-  const auto error = [&](BlockScaleRule rule) {
-    return ErrorOf(w, *QuantizeWeights(w, Scheme::kW4Lpbq32, {rule}), 2.5);
-  };
-  EXPECT_LT(error(BlockScaleRule::kBest), error(BlockScaleRule::kRound));
-  EXPECT_LT(error(BlockScaleRule::kBest), error(BlockScaleRule::kCeil));
+  for (const Scheme scheme : AllSchemes()) {
+    if (Info(scheme).scale != ScaleKind::kInteger) continue;
+    const auto error = [&](BlockScaleRule rule) {
+      return ErrorOf(w, *QuantizeWeights(w, scheme, {rule}), 2.5);
+    };
+    EXPECT_LT(error(BlockScaleRule::kBest), error(BlockScaleRule::kRound)) << Info(scheme).name;
+    EXPECT_LT(error(BlockScaleRule::kBest), error(BlockScaleRule::kCeil)) << Info(scheme).name;
+  }
 }
 
 TEST(Weights, BlockScalesStayWithinWhatHtpAccepts) {
   std::vector<float> values = Normal(8 * 128);
   values[5] = 50;  // the other blocks of row 0 want a scale below 1
-  const Result<QuantizedMatrix> m = QuantizeWeights({values, 8, 128, "w"}, Scheme::kW4Lpbq32);
-  ASSERT_TRUE(m);
-  for (int s : m->block_scales) EXPECT_TRUE(s >= 1 && s <= 16) << s;
-  for (int q : m->q) EXPECT_TRUE(q >= -8 && q <= 7) << q;
+  for (const Scheme scheme : AllSchemes()) {
+    if (Info(scheme).scale != ScaleKind::kInteger) continue;
+    const int half = 1 << (Info(scheme).bits - 1);
+    const Result<QuantizedMatrix> m = QuantizeWeights({values, 8, 128, "w"}, scheme);
+    ASSERT_TRUE(m);
+    for (int s : m->block_scales) EXPECT_TRUE(s >= 1 && s <= 16) << s;
+    for (int q : m->q) EXPECT_TRUE(q >= -half && q < half) << q;
+  }
 }
 
 // Half a step everywhere, except where float16 rounding of scale and minimum moves the grid.
 TEST(Weights, RoundsToTheNearestLevelInEveryScheme) {
   const std::vector<float> values = Normal(16 * 72);  // the last block of a row is short
   const FloatMatrix w{values, 16, 72, "w"};
-  for (Scheme scheme : {Scheme::kW8Channel, Scheme::kW8Block32, Scheme::kW4Affine32}) {
+  for (const Scheme scheme : AllSchemes()) {
+    if (Info(scheme).scale == ScaleKind::kInteger) continue;
     const Result<QuantizedMatrix> m = QuantizeWeights(w, scheme);
     ASSERT_TRUE(m);
     std::vector<float> row(w.k);
@@ -115,7 +142,8 @@ TEST(Weights, RoundsToTheNearestLevelInEveryScheme) {
 
 TEST(Weights, StoredFloat16ScalesSurvivePacking) {
   const std::vector<float> values = Normal(4 * 64);
-  for (Scheme scheme : {Scheme::kW8Block32, Scheme::kW4Affine32}) {
+  for (const Scheme scheme : AllSchemes()) {
+    if (Info(scheme).block == 0 || Info(scheme).scale == ScaleKind::kInteger) continue;
     const Result<QuantizedMatrix> m = QuantizeWeights({values, 4, 64, "w"}, scheme);
     ASSERT_TRUE(m);
     for (float d : m->scales) EXPECT_EQ(d, F16ToF32(F32ToF16(d)));
@@ -125,8 +153,7 @@ TEST(Weights, StoredFloat16ScalesSurvivePacking) {
 
 TEST(Weights, ZerosStayZero) {
   const std::vector<float> zeros(2 * 64);
-  for (Scheme scheme :
-       {Scheme::kW8Channel, Scheme::kW8Block32, Scheme::kW4Lpbq32, Scheme::kW4Affine32}) {
+  for (const Scheme scheme : AllSchemes()) {
     const FloatMatrix w{zeros, 2, 64, "w"};
     const Result<QuantizedMatrix> m = QuantizeWeights(w, scheme);
     ASSERT_TRUE(m);

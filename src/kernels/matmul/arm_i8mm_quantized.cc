@@ -16,41 +16,47 @@ struct Pairs {
 };
 
 struct MatrixProducts {
+  // [row pair][quarter][output pair]: x0w0 x0w1 x1w0 x1w1
+  template <int R>
+  using PairSums = int32x4_t[(R + 1) / 2][kQuarters][2];
+
   template <Scheme S, int R>
-  static void AddPlane(const int8_t* x, const std::byte* quants, int32x4_t (&dot)[R][kQuarters]) {
-    constexpr int kPairs = (R + 1) / 2;
-    // [row pair][quarter][output pair]: x0w0 x0w1 x1w0 x1w1
-    int32x4_t sums[kPairs][kQuarters][2];
-    for (auto& pair : sums)
-      for (auto& quarter : pair) quarter[0] = quarter[1] = vdupq_n_s32(0);
-    // Chunk i: columns 8i .. 8i+7.
-    const auto chunk = [&](int i, const Pairs(&w)[kQuarters]) {
-      for (int p = 0; p < kPairs; ++p) {
-        const int8_t* first = x + 2 * p * kTileColumns + 8 * i;
-        const int8_t* second = 2 * p + 1 < R ? first + kTileColumns : first;
-        const int8x16_t rows = vcombine_s8(vld1_s8(first), vld1_s8(second));
-        for (int q = 0; q < kQuarters; ++q) {
-          sums[p][q][0] = vmmlaq_s32(sums[p][q][0], rows, w[q].rows01);
-          sums[p][q][1] = vmmlaq_s32(sums[p][q][1], rows, w[q].rows23);
-        }
-      }
-    };
-    for (int i = 0; i < (HasNibbles(S) ? 2 : 4); ++i) {
+  HEXLANE_INLINE static void AddPlane(const int8_t* x, const std::byte* quants, Sums<S, R>& dot) {
+    PairSums<R> sums[kParts<S>];
+    for (auto& part : sums)
+      for (auto& pair : part)
+        for (auto& quarter : pair) quarter[0] = quarter[1] = vdupq_n_s32(0);
+    for (int i = 0; i < (kFormat<S>.bits == 8 ? 4 : 2); ++i) {
       int8x16_t low[2][kQuarters], high[2][kQuarters];
       for (int g = 0; g < 2; ++g)
         for (int q = 0; q < kQuarters; ++q)
-          LoadQuants<S>(quants + 64 * (2 * i + g) + 16 * q, low[g][q], high[g][q]);
-      chunk(i, {Pairs(low[0][0], low[1][0]), Pairs(low[0][1], low[1][1])});
-      if constexpr (HasNibbles(S))
-        chunk(i + 2, {Pairs(high[0][0], high[1][0]), Pairs(high[0][1], high[1][1])});
+          LoadQuants<S>(quants + 16 * q, 2 * i + g, low[g][q], high[g][q]);
+      AddChunk<R>(x + 8 * i, {Pairs(low[0][0], low[1][0]), Pairs(low[0][1], low[1][1])}, sums[0]);
+      if constexpr (kFormat<S>.bits != 8)
+        AddChunk<R>(x + 8 * (i + 2), {Pairs(high[0][0], high[1][0]), Pairs(high[0][1], high[1][1])},
+                    sums[kParts<S> - 1]);
     }
-    AddRows<R>(sums, dot);
+    for (int part = 0; part < kParts<S>; ++part) AddRows<R>(sums[part], dot[part]);
   }
 
  private:
+  // 8 columns, from x on.
   template <int R>
-  static void AddRows(const int32x4_t (&sums)[(R + 1) / 2][kQuarters][2],
-                      int32x4_t (&dot)[R][kQuarters]) {
+  HEXLANE_INLINE static void AddChunk(const int8_t* x, const Pairs (&w)[kQuarters],
+                                      PairSums<R>& sums) {
+    for (int p = 0; p < (R + 1) / 2; ++p) {
+      const int8_t* first = x + 2 * p * kTileColumns;
+      const int8_t* second = 2 * p + 1 < R ? first + kTileColumns : first;
+      const int8x16_t rows = vcombine_s8(vld1_s8(first), vld1_s8(second));
+      for (int q = 0; q < kQuarters; ++q) {
+        sums[p][q][0] = vmmlaq_s32(sums[p][q][0], rows, w[q].rows01);
+        sums[p][q][1] = vmmlaq_s32(sums[p][q][1], rows, w[q].rows23);
+      }
+    }
+  }
+
+  template <int R>
+  HEXLANE_INLINE static void AddRows(const PairSums<R>& sums, int32x4_t (&dot)[R][kQuarters]) {
     for (int r = 0; r < R; ++r) {
       for (int q = 0; q < kQuarters; ++q) {
         const int64x2_t a = vreinterpretq_s64_s32(sums[r / 2][q][0]);
@@ -63,17 +69,11 @@ struct MatrixProducts {
 };
 }  // namespace
 
-void MatMulW8ChannelI8mm(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Channel, MatrixProducts>(call, first, end);
-}
-void MatMulW8Block32I8mm(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Block32, MatrixProducts>(call, first, end);
-}
-void MatMulW4Lpbq32I8mm(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Lpbq32, MatrixProducts>(call, first, end);
-}
-void MatMulW4Affine32I8mm(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Affine32, MatrixProducts>(call, first, end);
-}
+#define SCHEME(Name, text, bits, block, kind)                                   \
+  void MatMul##Name##I8mm(const MatMulCall& call, int64_t first, int64_t end) { \
+    MatMul<Scheme::k##Name, MatrixProducts>(call, first, end);                  \
+  }
+#include "base/schemes.def"
+#undef SCHEME
 
 }  // namespace hexlane

@@ -2,24 +2,26 @@
 // instruction sets: four output rows per vector; a strip is four quarters, of which two are done at
 // once.
 //
-// Dots::AddPlane<S, R>(x, quants, dot): dot[r][q] += Σ x · quants over one block, for R rows whose
-// bytes are 32 apart; quants: the tile, from the first quarter's first row on.
+// Dots::AddPlane<S, R>(x, quants, dot): dot[part][r][q] += Σ x · quants over one tile, for R rows
+// whose bytes are 32 apart; quants: the tile, from the first quarter's first row on.
 #ifndef HEXLANE_KERNELS_MATMUL_ARM_QUANTIZED_H_
 #define HEXLANE_KERNELS_MATMUL_ARM_QUANTIZED_H_
 
 #include <arm_neon.h>
 
-#include "base/scheme.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
 namespace {
-constexpr bool HasNibbles(Scheme s) { return s == Scheme::kW4Affine32 || s == Scheme::kW4Lpbq32; }
-constexpr bool HasChannelScales(Scheme s) {
-  return s == Scheme::kW8Channel || s == Scheme::kW4Lpbq32;
-}
-// What is still added to q when it is multiplied; 8-bit quants are made signed first.
-constexpr int Offset(Scheme s) { return s == Scheme::kW4Lpbq32 ? 8 : 0; }
+template <Scheme S>
+constexpr PackedFormat kFormat = FormatOf(S);
+// Blocks in one tile, whose sums are apart: 2 where the first is column groups 0 … 3.
+template <Scheme S>
+constexpr int kParts = kFormat<S>.blocks_per_tile;
+// What is still added to q when it is multiplied. 8-bit quants are made signed first, and those of
+// two parts, for there is no Σ X of a part.
+template <Scheme S>
+constexpr int kOffset = kFormat<S>.bits == 8 || kParts<S> == 2 ? 0 : kFormat<S>.offset;
 
 constexpr int kQuarters = 2;  // at once
 constexpr int kQuarterRows = 4;
@@ -30,21 +32,43 @@ inline float32x4_t LoadHalves(const std::byte* p) {
   return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(reinterpret_cast<const uint16_t*>(p))));
 }
 
-// One vector of quants as signed bytes: 8-bit ones; of 4-bit ones `low` and `high` nibbles.
+// Column groups j and j + 4 of a quarter's rows as stored, of quants of fewer than 8 bits.
 template <Scheme S>
-inline void LoadQuants(const std::byte* p, int8x16_t& low, int8x16_t& high) {
-  const uint8x16_t v = Load(p);
-  if constexpr (HasNibbles(S)) {
-    low = vreinterpretq_s8_u8(vandq_u8(v, vdupq_n_u8(15)));
-    high = vreinterpretq_s8_u8(vshrq_n_u8(v, 4));
+HEXLANE_INLINE void LoadStored(const std::byte* p, int j, uint8x16_t& low, uint8x16_t& high) {
+  if constexpr (kFormat<S>.bits == 4) {
+    const uint8x16_t v = Load(p + 64 * j);
+    low = vandq_u8(v, vdupq_n_u8(15));
+    high = vshrq_n_u8(v, 4);
   } else {
-    low = vreinterpretq_s8_u8(veorq_u8(v, vdupq_n_u8(128)));
+    const auto quant = [&](const std::byte* pairs, int bit) {
+      const uint8x16_t pair = vshlq_u8(Load(pairs), vdupq_n_s8(static_cast<int8_t>(-2 * j)));
+      const uint8x16_t top = vshlq_u8(Load(p + 128), vdupq_n_s8(static_cast<int8_t>(2 - bit)));
+      return vorrq_u8(vandq_u8(pair, vdupq_n_u8(3)), vandq_u8(top, vdupq_n_u8(4)));
+    };
+    low = quant(p, j);
+    high = quant(p + 64, j + 4);
+  }
+}
+
+// Column group j of a quarter's rows as signed bytes; of quants of fewer than 8 bits j and j + 4.
+template <Scheme S>
+HEXLANE_INLINE void LoadQuants(const std::byte* p, int j, int8x16_t& low, int8x16_t& high) {
+  if constexpr (kFormat<S>.bits == 8) {
+    low = vreinterpretq_s8_u8(veorq_u8(Load(p + 64 * j), vdupq_n_u8(128)));
+  } else {
+    constexpr auto kTaken = static_cast<int8_t>(kFormat<S>.offset - kOffset<S>);
+    uint8x16_t l, h;
+    LoadStored<S>(p, j, l, h);
+    low = vreinterpretq_s8_u8(l);
+    high = vreinterpretq_s8_u8(h);
+    if constexpr (kTaken != 0) low = vsubq_s8(low, vdupq_n_s8(kTaken));
+    if constexpr (kTaken != 0) high = vsubq_s8(high, vdupq_n_s8(kTaken));
   }
 }
 
 template <Scheme S>
 float32x4_t BlockScales(const std::byte* scales, int64_t row) {
-  if constexpr (S == Scheme::kW4Lpbq32) {
+  if constexpr (kFormat<S>.scale == ScaleKind::kInteger) {
     uint32_t four;
     __builtin_memcpy(&four, scales + row, 4);
     const uint16x8_t wide = vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four)));
@@ -64,21 +88,50 @@ inline void Store(const MatMulCall& call, int64_t row, int64_t column, float32x4
   }
 }
 
-// acc += dot of one block, scaled; `row`: of the first quarter in the strip, `at`: place of the
-// block's first row.
 template <Scheme S, int R>
-inline void AddScaled(const QuantizedRows& x, int64_t at, const std::byte* scales, int64_t row,
-                      const int32x4_t (&dot)[R][kQuarters], float32x4_t (&acc)[R][kQuarters]) {
+using Sums = int32x4_t[kParts<S>][R][kQuarters];
+
+// dot = Σ X · q of one tile; `at`: place of the panel's first row.
+template <Scheme S, int R, typename Dots>
+HEXLANE_INLINE void TileDots(const QuantizedRows& x, int64_t at, const std::byte* quants,
+                             Sums<S, R>& dot) {
+  for (auto& part : dot)
+    for (auto& of_row : part)
+      for (int32x4_t& sum : of_row) sum = vdupq_n_s32(0);
+  Dots::template AddPlane<S, R>(x.q + at * kTileColumns, quants, dot);
+  if (x.low) {
+    for (auto& part : dot)
+      for (auto& of_row : part)
+        for (int32x4_t& sum : of_row) sum = vshlq_n_s32(sum, 8);
+    Dots::template AddPlane<S, R>(x.low + at * kTileColumns, quants, dot);
+  }
+  if constexpr (kOffset<S> != 0) {
+    for (int r = 0; r < R; ++r)
+      for (int32x4_t& sum : dot[0][r])
+        sum = vsubq_s32(sum, vdupq_n_s32(kOffset<S> * x.sums[at + r]));
+  }
+}
+
+// acc += dot of one tile, scaled; `row`: of the first quarter in the strip, `at`: place of the
+// panel's first row.
+template <Scheme S, int R>
+HEXLANE_INLINE void AddScaled(const QuantizedRows& x, int64_t at, const std::byte* scales,
+                              int64_t row, const Sums<S, R>& dot,
+                              float32x4_t (&acc)[R][kQuarters]) {
+  constexpr bool kScaled = kFormat<S>.scale_bytes != 0;
+  constexpr bool kAffine = kFormat<S>.scale == ScaleKind::kAffine;
   for (int q = 0; q < kQuarters; ++q) {
     const int64_t first = row + q * kQuarterRows;
-    const float32x4_t d = S == Scheme::kW8Channel ? vdupq_n_f32(1) : BlockScales<S>(scales, first);
-    const float32x4_t m =
-        S == Scheme::kW4Affine32 ? LoadHalves(scales + 2 * (kStripRows + first)) : vdupq_n_f32(0);
-    for (int r = 0; r < R; ++r) {
-      float32x4_t f = vcvtq_f32_s32(dot[r][q]);
-      if (S != Scheme::kW8Channel) f = vmulq_f32(f, d);
-      acc[r][q] = vfmaq_n_f32(acc[r][q], f, x.scales[at + r]);
-      if (S == Scheme::kW4Affine32) acc[r][q] = vfmaq_n_f32(acc[r][q], m, x.scaled_sums[at + r]);
+    const float32x4_t m = kAffine ? LoadHalves(scales + 2 * (kStripRows + first)) : vdupq_n_f32(0);
+    for (int part = 0; part < kParts<S>; ++part) {
+      const std::byte* s = scales + part * kFormat<S>.scale_bytes;
+      const float32x4_t d = kScaled ? BlockScales<S>(s, first) : vdupq_n_f32(1);
+      for (int r = 0; r < R; ++r) {
+        float32x4_t f = vcvtq_f32_s32(dot[part][r][q]);
+        if (kScaled) f = vmulq_f32(f, d);
+        acc[r][q] = vfmaq_n_f32(acc[r][q], f, x.scales[at + r]);
+        if (kAffine) acc[r][q] = vfmaq_n_f32(acc[r][q], m, x.scaled_sums[at + r]);
+      }
     }
   }
 }
@@ -94,30 +147,18 @@ void Quarters(const MatMulCall& call, int64_t first_row, int64_t column) {
   float32x4_t acc[R][kQuarters];
   for (auto& of_row : acc)
     for (float32x4_t& sum : of_row) sum = vdupq_n_f32(0);
-  for (int64_t b = 0; b < layout.blocks; ++b) {
-    const int64_t at = first_row * layout.blocks + b * R;
-    int32x4_t dot[R][kQuarters];
-    for (auto& of_row : dot)
-      for (int32x4_t& sum : of_row) sum = vdupq_n_s32(0);
-    Dots::template AddPlane<S, R>(call.x.q + at * kTileColumns, quants, dot);
-    if (call.x.low) {
-      for (auto& of_row : dot)
-        for (int32x4_t& sum : of_row) sum = vshlq_n_s32(sum, 8);
-      Dots::template AddPlane<S, R>(call.x.low + at * kTileColumns, quants, dot);
-    }
-    if constexpr (Offset(S) != 0) {
-      for (int r = 0; r < R; ++r)
-        for (int32x4_t& sum : dot[r])
-          sum = vsubq_s32(sum, vdupq_n_s32(Offset(S) * call.x.sums[at + r]));
-    }
+  for (int64_t tile = 0; tile < layout.tiles; ++tile) {
+    const int64_t at = first_row * layout.tiles + tile * R;
+    Sums<S, R> dot;
+    TileDots<S, R, Dots>(call.x, at, quants, dot);
     AddScaled<S, R>(call.x, at, scales, row, dot, acc);
-    quants += layout.tile_bytes;
-    scales += layout.scale_bytes;
+    quants += kFormat<S>.tile_bytes;
+    if ((tile + 1) % kFormat<S>.tiles_per_block == 0) scales += kFormat<S>.scale_bytes * kParts<S>;
   }
   const auto* channel = reinterpret_cast<const float*>(base + layout.channel) + row;
   for (int r = 0; r < R; ++r) {
     for (int q = 0; q < kQuarters; ++q) {
-      if (HasChannelScales(S))
+      if (kFormat<S>.channel_scales)
         acc[r][q] = vmulq_f32(acc[r][q], vld1q_f32(channel + q * kQuarterRows));
       Store(call, first_row + r, column + q * kQuarterRows, acc[r][q]);
     }

@@ -15,6 +15,9 @@
 #include "kernels/pack/layout.h"
 #include "kernels/rows.h"
 
+// The parts of inner loops: compilers would leave some as calls in a file with this many products.
+#define HEXLANE_INLINE [[gnu::always_inline]] inline
+
 namespace hexlane {
 
 // Rows are kept in panels of kPanelRows (the last one may be lower), so that a kernel working on a

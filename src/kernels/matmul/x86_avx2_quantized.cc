@@ -3,18 +3,19 @@
 // moved to the activation, so that |q| · x stays within ±32512 for a pair.
 #include <immintrin.h>
 
-#include "base/scheme.h"
 #include "kernels/matmul/x86_prefetch.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
 namespace {
-constexpr bool HasNibbles(Scheme s) { return s == Scheme::kW4Affine32 || s == Scheme::kW4Lpbq32; }
-constexpr bool HasChannelScales(Scheme s) {
-  return s == Scheme::kW8Channel || s == Scheme::kW4Lpbq32;
-}
+template <Scheme S>
+constexpr PackedFormat kFormat = FormatOf(S);
 // What is still added to q when it is multiplied; 8-bit quants are made signed first.
-constexpr int Offset(Scheme s) { return s == Scheme::kW4Lpbq32 ? 8 : 0; }
+template <Scheme S>
+constexpr int kOffset = kFormat<S>.bits == 8 ? 0 : kFormat<S>.offset;
+// Blocks in one tile, whose sums are apart: 2 where the first is column groups 0 … 3.
+template <Scheme S>
+constexpr int kParts = kFormat<S>.blocks_per_tile;
 
 constexpr int64_t kHalfRows = 8;
 
@@ -30,37 +31,60 @@ __m256 LoadHalves(const std::byte* p) {
 
 template <Scheme S>
 __m256 BlockScales(const std::byte* p) {
-  if constexpr (S == Scheme::kW4Lpbq32)
+  if constexpr (kFormat<S>.scale == ScaleKind::kInteger)
     return _mm256_cvtepi32_ps(
         _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
   else
     return LoadHalves(p);
 }
 
-// dot[r] += Σ x · quants over one block, for R rows whose bytes are 32 apart.
-template <int R>
-inline void AddNibbles(const int8_t* x, const std::byte* quants, __m256i (&dot)[R]) {
-  const __m256i mask = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
-  __m256i sums[R];
-  for (int r = 0; r < R; ++r) sums[r] = _mm256_setzero_si256();
+// Column groups j and j + 4 of quants of fewer than 8 bits.
+template <Scheme S>
+HEXLANE_INLINE void LoadQuants(const std::byte* tile, int j, __m256i& low, __m256i& high) {
+  if constexpr (kFormat<S>.bits == 4) {
+    const __m256i mask = _mm256_set1_epi8(15), both = Load(tile + 64 * j);
+    low = _mm256_and_si256(both, mask);
+    high = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+  } else {
+    const __m256i two = _mm256_set1_epi8(3), four = _mm256_set1_epi8(4), tops = Load(tile + 128);
+    const auto quant = [&](const std::byte* pairs, __m256i top) {
+      const __m256i pair = _mm256_srli_epi16(Load(pairs), 2 * j);
+      return _mm256_or_si256(_mm256_and_si256(pair, two), _mm256_and_si256(top, four));
+    };
+    low = quant(tile, j < 2 ? _mm256_slli_epi16(tops, 2 - j) : _mm256_srli_epi16(tops, j - 2));
+    high = quant(tile + 64, _mm256_srli_epi16(tops, j + 2));
+  }
+}
+
+// dot[part][r] += Σ x · quants over one block, for R rows whose bytes are 32 apart.
+template <Scheme S, int R>
+HEXLANE_INLINE void AddNibbles(const int8_t* x, const std::byte* quants,
+                               __m256i (&dot)[kParts<S>][R]) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i sums[kParts<S>][R];
+  for (auto& part : sums)
+    for (__m256i& sum : part) sum = _mm256_setzero_si256();
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
-    const __m256i both = Load(quants + 64 * j);
-    const __m256i low = _mm256_and_si256(both, mask);
-    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), mask);
+    __m256i low, high;
+    LoadQuants<S>(quants, j, low, high);
 #pragma GCC unroll 4
     for (int r = 0; r < R; ++r) {
-      const int8_t* row = x + r * kTileColumns;
-      sums[r] = _mm256_add_epi16(sums[r], _mm256_maddubs_epi16(low, Four(row + 4 * j)));
-      sums[r] = _mm256_add_epi16(sums[r], _mm256_maddubs_epi16(high, Four(row + 4 * j + 16)));
+      const int8_t* row = x + r * kTileColumns + 4 * j;
+      __m256i &first = sums[0][r], &last = sums[kParts<S> - 1][r];
+      first = _mm256_add_epi16(first, _mm256_maddubs_epi16(low, Four(row)));
+      last = _mm256_add_epi16(last, _mm256_maddubs_epi16(high, Four(row + 16)));
     }
   }
+#pragma GCC unroll 2
+  for (int part = 0; part < kParts<S>; ++part)
 #pragma GCC unroll 4
-  for (int r = 0; r < R; ++r) dot[r] = _mm256_add_epi32(dot[r], _mm256_madd_epi16(sums[r], ones));
+    for (int r = 0; r < R; ++r)
+      dot[part][r] = _mm256_add_epi32(dot[part][r], _mm256_madd_epi16(sums[part][r], ones));
 }
 
 template <int R>
-inline void AddBytes(const int8_t* x, const std::byte* quants, __m256i (&dot)[R]) {
+HEXLANE_INLINE void AddBytes(const int8_t* x, const std::byte* quants, __m256i (&dot)[R]) {
   const __m256i sign = _mm256_set1_epi8(-128), ones = _mm256_set1_epi16(1);
 #pragma GCC unroll 8
   for (int j = 0; j < 8; ++j) {
@@ -76,11 +100,68 @@ inline void AddBytes(const int8_t* x, const std::byte* quants, __m256i (&dot)[R]
 }
 
 template <Scheme S, int R>
-inline void AddPlane(const int8_t* x, const std::byte* quants, __m256i (&dot)[R]) {
-  if constexpr (HasNibbles(S))
-    AddNibbles<R>(x, quants, dot);
+HEXLANE_INLINE void AddPlane(const int8_t* x, const std::byte* quants,
+                             __m256i (&dot)[kParts<S>][R]) {
+  if constexpr (kFormat<S>.bits == 8)
+    AddBytes<R>(x, quants, dot[0]);
   else
-    AddBytes<R>(x, quants, dot);
+    AddNibbles<S, R>(x, quants, dot);
+}
+
+// Σ of 16 activations, in every lane.
+inline __m256i SumOf16(const int8_t* x) {
+  const __m256i bytes =
+      _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x)));
+  const __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes);
+  const __m256i fours = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  const __m256i eights = _mm256_hadd_epi32(fours, fours);
+  return _mm256_hadd_epi32(eights, eights);
+}
+
+// Takes offset · Σ X off the sums of row r, whose activations are at place `at`.
+template <Scheme S, int R>
+HEXLANE_INLINE void Correct(const QuantizedRows& x, int64_t at, int r,
+                            __m256i (&dot)[kParts<S>][R]) {
+  if constexpr (kOffset<S> != 0) {
+    const __m256i offset = _mm256_set1_epi32(kOffset<S>), sum = _mm256_set1_epi32(x.sums[at]);
+    __m256i last = sum;
+    if constexpr (kParts<S> == 2) {
+      __m256i first = SumOf16(x.q + at * kTileColumns);
+      if (x.low)
+        first = _mm256_add_epi32(_mm256_slli_epi32(first, 8), SumOf16(x.low + at * kTileColumns));
+      dot[0][r] = _mm256_sub_epi32(dot[0][r], _mm256_mullo_epi32(first, offset));
+      last = _mm256_sub_epi32(sum, first);
+    }
+    dot[kParts<S> - 1][r] =
+        _mm256_sub_epi32(dot[kParts<S> - 1][r], _mm256_mullo_epi32(last, offset));
+  }
+}
+
+// acc[r] += one tile's part of y; activations at place `at`, `scales` of the half's first row.
+template <Scheme S, int R>
+HEXLANE_INLINE void AddTile(const QuantizedRows& x, int64_t at, const std::byte* quants,
+                            const std::byte* scales, __m256 (&acc)[R]) {
+  constexpr bool kScaled = kFormat<S>.scale_bytes != 0;
+  __m256i dot[kParts<S>][R];
+  for (auto& part : dot)
+    for (__m256i& sum : part) sum = _mm256_setzero_si256();
+  AddPlane<S, R>(x.q + at * kTileColumns, quants, dot);
+  if (x.low) {
+    for (auto& part : dot)
+      for (__m256i& sum : part) sum = _mm256_slli_epi32(sum, 8);
+    AddPlane<S, R>(x.low + at * kTileColumns, quants, dot);
+  }
+  for (int r = 0; r < R; ++r) {
+    Correct<S, R>(x, at + r, r, dot);
+    for (int part = 0; part < kParts<S>; ++part) {
+      __m256 f = _mm256_cvtepi32_ps(dot[part][r]);
+      if (kScaled) f = _mm256_mul_ps(f, BlockScales<S>(scales + part * kFormat<S>.scale_bytes));
+      acc[r] = _mm256_fmadd_ps(f, _mm256_set1_ps(x.scales[at + r]), acc[r]);
+    }
+    if (kFormat<S>.scale == ScaleKind::kAffine)
+      acc[r] = _mm256_fmadd_ps(LoadHalves(scales + 2 * kStripRows),
+                               _mm256_set1_ps(x.scaled_sums[at + r]), acc[r]);
+  }
 }
 
 inline void Store(const MatMulCall& call, int64_t row, int64_t column, __m256 sum) {
@@ -100,38 +181,20 @@ void HalfStrip(const MatMulCall& call, int64_t first_row, int64_t column) {
   const int64_t half = column % kStripRows / kHalfRows;
   const std::byte* base = call.strips + column / kStripRows * layout.strip_bytes;
   const std::byte* quants = base + half * 32;
-  const int64_t scale_width = S == Scheme::kW4Lpbq32 ? 1 : 2;
-  const std::byte* scales = base + layout.scales + half * kHalfRows * scale_width;
-  const int64_t start = first_row * layout.blocks;
+  constexpr int64_t kScaleWidth = kFormat<S>.scale == ScaleKind::kInteger ? 1 : 2;
+  const std::byte* scales = base + layout.scales + half * kHalfRows * kScaleWidth;
   __m256 acc[R];
   for (int r = 0; r < R; ++r) acc[r] = _mm256_setzero_ps();
-  Prefetcher<HasNibbles(S) ? 256 : 512, S != Scheme::kW8Channel, 1> prefetcher(layout, base);
-  for (int64_t b = 0; b < layout.blocks; ++b) {
+  Prefetcher<S, 1> prefetcher(layout, base);
+  for (int64_t tile = 0; tile < layout.tiles; ++tile) {
     if (half == 0 && first_row == 0) prefetcher.Next();  // all others find the strip in the cache
-    const int64_t at = start + b * R;
-    __m256i dot[R];
-    for (int r = 0; r < R; ++r) dot[r] = _mm256_setzero_si256();
-    AddPlane<S, R>(call.x.q + at * kTileColumns, quants, dot);
-    if (call.x.low) {
-      for (int r = 0; r < R; ++r) dot[r] = _mm256_slli_epi32(dot[r], 8);
-      AddPlane<S, R>(call.x.low + at * kTileColumns, quants, dot);
-    }
-    for (int r = 0; r < R; ++r) {
-      if (Offset(S))
-        dot[r] = _mm256_sub_epi32(dot[r], _mm256_set1_epi32(Offset(S) * call.x.sums[at + r]));
-      __m256 f = _mm256_cvtepi32_ps(dot[r]);
-      if (S != Scheme::kW8Channel) f = _mm256_mul_ps(f, BlockScales<S>(scales));
-      acc[r] = _mm256_fmadd_ps(f, _mm256_set1_ps(call.x.scales[at + r]), acc[r]);
-      if (S == Scheme::kW4Affine32)
-        acc[r] = _mm256_fmadd_ps(LoadHalves(scales + 2 * kStripRows),
-                                 _mm256_set1_ps(call.x.scaled_sums[at + r]), acc[r]);
-    }
-    quants += layout.tile_bytes;
-    scales += layout.scale_bytes;
+    AddTile<S, R>(call.x, first_row * layout.tiles + tile * R, quants, scales, acc);
+    quants += kFormat<S>.tile_bytes;
+    if ((tile + 1) % kFormat<S>.tiles_per_block == 0) scales += kFormat<S>.scale_bytes * kParts<S>;
   }
   const std::byte* channel = base + layout.channel + half * kHalfRows * 4;
   for (int r = 0; r < R; ++r) {
-    if (HasChannelScales(S))
+    if (kFormat<S>.channel_scales)
       acc[r] = _mm256_mul_ps(acc[r], _mm256_loadu_ps(reinterpret_cast<const float*>(channel)));
     Store(call, first_row + r, column, acc[r]);
   }
@@ -153,17 +216,11 @@ void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
 }
 }  // namespace
 
-void MatMulW8ChannelAvx2(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Channel>(call, first, end);
-}
-void MatMulW8Block32Avx2(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Block32>(call, first, end);
-}
-void MatMulW4Lpbq32Avx2(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Lpbq32>(call, first, end);
-}
-void MatMulW4Affine32Avx2(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Affine32>(call, first, end);
-}
+#define SCHEME(Name, text, bits, block, kind)                                   \
+  void MatMul##Name##Avx2(const MatMulCall& call, int64_t first, int64_t end) { \
+    MatMul<Scheme::k##Name>(call, first, end);                                  \
+  }
+#include "base/schemes.def"
+#undef SCHEME
 
 }  // namespace hexlane

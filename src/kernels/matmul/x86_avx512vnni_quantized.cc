@@ -2,21 +2,20 @@
 // activation row.
 #include <immintrin.h>
 
-#include "base/scheme.h"
 #include "kernels/matmul/x86_prefetch.h"
 #include "kernels/registry.h"
 
 namespace hexlane {
 namespace {
-constexpr bool HasNibbles(Scheme s) { return s == Scheme::kW4Affine32 || s == Scheme::kW4Lpbq32; }
-constexpr bool HasChannelScales(Scheme s) {
-  return s == Scheme::kW8Channel || s == Scheme::kW4Lpbq32;
-}
+template <Scheme S>
+constexpr PackedFormat kFormat = FormatOf(S);
 // What was added to q to make it unsigned; its product with the activations is taken off again by
 // starting the integer sum at -offset · Σq.
-constexpr int Offset(Scheme s) {
-  return s == Scheme::kW4Affine32 ? 0 : s == Scheme::kW4Lpbq32 ? 8 : 128;
-}
+template <Scheme S>
+constexpr int kOffset = kFormat<S>.offset;
+// Blocks in one tile, whose sums are apart: 2 where the first is column groups 0 … 3.
+template <Scheme S>
+constexpr int kParts = kFormat<S>.blocks_per_tile;
 
 __m512 LoadHalves(const std::byte* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
@@ -24,14 +23,12 @@ __m512 LoadHalves(const std::byte* p) {
 
 template <Scheme S>
 __m512 BlockScales(const std::byte* p) {
-  if constexpr (S == Scheme::kW4Lpbq32)
+  if constexpr (kFormat<S>.scale == ScaleKind::kInteger)
     return _mm512_cvtepi32_ps(
         _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   else
     return LoadHalves(p);
 }
-
-constexpr int64_t TileBytes(Scheme s) { return HasNibbles(s) ? 256 : 512; }
 
 // One panel of activations, advancing block by block.
 template <int R>
@@ -58,77 +55,134 @@ struct Panel {
   }
 };
 
-// dot[r][t] += one plane of the activations times the block's quants.
+// Column group j of 8-bit quants; of smaller ones j and j + 4.
+template <Scheme S>
+HEXLANE_INLINE void LoadQuants(const std::byte* tile, int j, __m512i& low, __m512i& high) {
+  if constexpr (kFormat<S>.bits == 8) {
+    low = _mm512_loadu_si512(tile + 64 * j);
+  } else if constexpr (kFormat<S>.bits == 4) {
+    const __m512i mask = _mm512_set1_epi8(15), both = _mm512_loadu_si512(tile + 64 * j);
+    high = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+    low = _mm512_and_si512(both, mask);
+  } else {
+    const __m512i two = _mm512_set1_epi8(3), four = _mm512_set1_epi8(4);
+    const __m512i tops = _mm512_loadu_si512(tile + 128);
+    const auto quant = [&](const std::byte* pairs, __m512i top) {
+      const __m512i pair = _mm512_srli_epi16(_mm512_loadu_si512(pairs), 2 * j);
+      return _mm512_or_si512(_mm512_and_si512(pair, two), _mm512_and_si512(top, four));
+    };
+    low = quant(tile, j < 2 ? _mm512_slli_epi16(tops, 2 - j) : _mm512_srli_epi16(tops, j - 2));
+    high = quant(tile + 64, _mm512_srli_epi16(tops, j + 2));
+  }
+}
+
+// dot[part][r][t] += one plane of the activations times the tile's quants.
 template <Scheme S, int R, int T>
-inline void AddPlane(const Panel<R>& x, int plane, const std::byte* quants, int64_t strip_bytes,
-                     __m512i (&dot)[R][T]) {
-  const __m512i low = _mm512_set1_epi8(15);
+HEXLANE_INLINE void AddPlane(const Panel<R>& x, int plane, const std::byte* quants,
+                             int64_t strip_bytes, __m512i (&dot)[kParts<S>][R][T]) {
+  constexpr bool kBytes = kFormat<S>.bits == 8;
 #pragma GCC unroll 8
-  for (int j = 0; j < (HasNibbles(S) ? 4 : 8); ++j) {
+  for (int j = 0; j < (kBytes ? 8 : 4); ++j) {
     __m512i w[T], high[T];
 #pragma GCC unroll 8
-    for (int t = 0; t < T; ++t) {
-      w[t] = _mm512_loadu_si512(quants + t * strip_bytes + 64 * j);
-      if (HasNibbles(S)) high[t] = _mm512_and_si512(_mm512_srli_epi16(w[t], 4), low);
-      if (HasNibbles(S)) w[t] = _mm512_and_si512(w[t], low);
-    }
+    for (int t = 0; t < T; ++t) LoadQuants<S>(quants + t * strip_bytes, j, w[t], high[t]);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const __m512i a = x.Columns(plane, r, j);
 #pragma GCC unroll 8
-      for (int t = 0; t < T; ++t) dot[r][t] = _mm512_dpbusd_epi32(dot[r][t], w[t], a);
-      if (!HasNibbles(S)) continue;
+      for (int t = 0; t < T; ++t) dot[0][r][t] = _mm512_dpbusd_epi32(dot[0][r][t], w[t], a);
+      if (kBytes) continue;
       const __m512i b = x.Columns(plane, r, j + 4);
+      auto& last = dot[kParts<S> - 1];
 #pragma GCC unroll 8
-      for (int t = 0; t < T; ++t) dot[r][t] = _mm512_dpbusd_epi32(dot[r][t], high[t], b);
+      for (int t = 0; t < T; ++t) last[r][t] = _mm512_dpbusd_epi32(last[r][t], high[t], b);
+    }
+  }
+}
+
+// Σ X over column groups 0 … 3 of row r, in every lane.
+template <int R, int P>
+inline __m512i FirstHalfSum(const Panel<R>& x, int r) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i sum = _mm512_setzero_si512();
+  for (int plane = 0; plane < P; ++plane) {
+    if (plane) sum = _mm512_slli_epi32(sum, 8);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) sum = _mm512_dpbusd_epi32(sum, ones, x.Columns(plane, r, j));
+  }
+  return sum;
+}
+
+// Takes offset · Σ X off the sums of two parts.
+template <Scheme S, int R, int T, int P>
+HEXLANE_INLINE void CorrectParts(const Panel<R>& x, __m512i (&dot)[2][R][T]) {
+  constexpr int kShift = kFormat<S>.bits - 1;
+  static_assert(kOffset<S> == 1 << kShift);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    const __m512i first = FirstHalfSum<R, P>(x, r);
+    const __m512i second = _mm512_sub_epi32(_mm512_set1_epi32(x.sums[r]), first);
+#pragma GCC unroll 8
+    for (int t = 0; t < T; ++t) {
+      dot[0][r][t] = _mm512_sub_epi32(dot[0][r][t], _mm512_slli_epi32(first, kShift));
+      dot[1][r][t] = _mm512_sub_epi32(dot[1][r][t], _mm512_slli_epi32(second, kShift));
     }
   }
 }
 
 // dot = Σ X · (wq + offset) - offset · Σ X, in P planes of X.
 template <Scheme S, int R, int T, int P>
-inline void BlockDots(const Panel<R>& x, const std::byte* quants, int64_t strip_bytes,
-                      __m512i (&dot)[R][T]) {
-  constexpr int kFirst = P == 2 ? 0 : -Offset(S);  // starting at the correction costs nothing
+HEXLANE_INLINE void TileDots(const Panel<R>& x, const std::byte* quants, int64_t strip_bytes,
+                             __m512i (&dot)[kParts<S>][R][T]) {
+  constexpr int kCorrection = kParts<S> == 2 ? 0 : -kOffset<S>;
+  constexpr int kFirst = P == 2 ? 0 : kCorrection;  // starting at the correction costs nothing
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-    for (int t = 0; t < T; ++t)
-      dot[r][t] = kFirst ? _mm512_set1_epi32(kFirst * x.sums[r]) : _mm512_setzero_si512();
-  AddPlane<S, R, T>(x, 0, quants, strip_bytes, dot);
-  if constexpr (P == 2) {
+  for (auto& part : dot)
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-      for (int t = 0; t < T; ++t) {
-        dot[r][t] = _mm512_slli_epi32(dot[r][t], 8);
-        if (Offset(S))
-          dot[r][t] = _mm512_add_epi32(dot[r][t], _mm512_set1_epi32(-Offset(S) * x.sums[r]));
-      }
+      for (int t = 0; t < T; ++t)
+        part[r][t] = kFirst ? _mm512_set1_epi32(kFirst * x.sums[r]) : _mm512_setzero_si512();
+  AddPlane<S, R, T>(x, 0, quants, strip_bytes, dot);
+  if constexpr (P == 2) {
+#pragma GCC unroll 8
+    for (auto& part : dot)
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int t = 0; t < T; ++t) {
+          part[r][t] = _mm512_slli_epi32(part[r][t], 8);
+          if (kCorrection)
+            part[r][t] = _mm512_add_epi32(part[r][t], _mm512_set1_epi32(kCorrection * x.sums[r]));
+        }
     AddPlane<S, R, T>(x, 1, quants, strip_bytes, dot);
   }
+  if constexpr (kParts<S> == 2) CorrectParts<S, R, T, P>(x, dot);
 }
 
-// acc[r][t] += this block's part of y.
+// acc[r][t] += this tile's part of y.
 template <Scheme S, int R, int T, int P>
-inline void AddBlock(const Panel<R>& x, const std::byte* quants, const std::byte* scales,
-                     int64_t strip_bytes, __m512 (&acc)[R][T]) {
-  __m512i dot[R][T];
-  BlockDots<S, R, T, P>(x, quants, strip_bytes, dot);
+HEXLANE_INLINE void AddTile(const Panel<R>& x, const std::byte* quants, const std::byte* scales,
+                            int64_t strip_bytes, __m512 (&acc)[R][T]) {
+  constexpr bool kScaled = kFormat<S>.scale_bytes != 0;
+  constexpr bool kAffine = kFormat<S>.scale == ScaleKind::kAffine;
+  __m512i dot[kParts<S>][R][T];
+  TileDots<S, R, T, P>(x, quants, strip_bytes, dot);
 #pragma GCC unroll 8
-  for (int t = 0; t < T; ++t) {
-    const std::byte* s = scales + t * strip_bytes;
-    const __m512 d = S == Scheme::kW8Channel ? _mm512_set1_ps(1) : BlockScales<S>(s);
-    const __m512 m = S == Scheme::kW4Affine32 ? LoadHalves(s + 32) : _mm512_setzero_ps();
+  for (int part = 0; part < kParts<S>; ++part)
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) {
-      __m512 f = _mm512_cvtepi32_ps(dot[r][t]);
-      if (S != Scheme::kW8Channel) f = _mm512_mul_ps(f, d);
-      acc[r][t] = _mm512_fmadd_ps(f, _mm512_set1_ps(x.scales[r]), acc[r][t]);
-      if (S == Scheme::kW4Affine32)
-        acc[r][t] = _mm512_fmadd_ps(m, _mm512_set1_ps(x.scaled_sums[r]), acc[r][t]);
+    for (int t = 0; t < T; ++t) {
+      const std::byte* s = scales + t * strip_bytes + part * kFormat<S>.scale_bytes;
+      const __m512 d = kScaled ? BlockScales<S>(s) : _mm512_set1_ps(1);
+      const __m512 m = kAffine ? LoadHalves(s + 32) : _mm512_setzero_ps();
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        __m512 f = _mm512_cvtepi32_ps(dot[part][r][t]);
+        if (kScaled) f = _mm512_mul_ps(f, d);
+        acc[r][t] = _mm512_fmadd_ps(f, _mm512_set1_ps(x.scales[r]), acc[r][t]);
+        if (kAffine) acc[r][t] = _mm512_fmadd_ps(m, _mm512_set1_ps(x.scaled_sums[r]), acc[r][t]);
+      }
     }
-  }
 }
 
 inline void Store(const MatMulCall& call, int64_t row, int64_t strip, __m512 sum) {
@@ -153,23 +207,23 @@ void Strips(const MatMulCall& call, int64_t first_row, int64_t strip) {
 #pragma GCC unroll 8
     for (int t = 0; t < T; ++t) acc[r][t] = _mm512_setzero_ps();
   Panel<R> x(call.x, first_row);
-  Prefetcher<TileBytes(S), S != Scheme::kW8Channel, T> prefetcher(layout, base);
-  for (int64_t b = 0; b < layout.blocks; ++b) {
+  Prefetcher<S, T> prefetcher(layout, base);
+  for (int64_t tile = 1; tile <= layout.tiles; ++tile) {
     if (first_row == 0) prefetcher.Next();  // later panels find the strips in the cache
-    AddBlock<S, R, T, P>(x, quants, scales, layout.strip_bytes, acc);
+    AddTile<S, R, T, P>(x, quants, scales, layout.strip_bytes, acc);
     x.Next();
-    quants += TileBytes(S);
-    scales += layout.scale_bytes;
+    quants += kFormat<S>.tile_bytes;
+    if (tile % kFormat<S>.tiles_per_block == 0) scales += kFormat<S>.scale_bytes * kParts<S>;
   }
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t) {
-    const __m512 channel = HasChannelScales(S)
+    const __m512 channel = kFormat<S>.channel_scales
                                ? _mm512_loadu_ps(base + t * layout.strip_bytes + layout.channel)
                                : _mm512_set1_ps(1);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
       Store(call, first_row + r, strip + t,
-            HasChannelScales(S) ? _mm512_mul_ps(acc[r][t], channel) : acc[r][t]);
+            kFormat<S>.channel_scales ? _mm512_mul_ps(acc[r][t], channel) : acc[r][t]);
   }
 }
 
@@ -203,17 +257,11 @@ void MatMul(const MatMulCall& call, int64_t first, int64_t end) {
 }
 }  // namespace
 
-void MatMulW8ChannelAvx512(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Channel>(call, first, end);
-}
-void MatMulW8Block32Avx512(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW8Block32>(call, first, end);
-}
-void MatMulW4Lpbq32Avx512(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Lpbq32>(call, first, end);
-}
-void MatMulW4Affine32Avx512(const MatMulCall& call, int64_t first, int64_t end) {
-  MatMul<Scheme::kW4Affine32>(call, first, end);
-}
+#define SCHEME(Name, text, bits, block, kind)                                     \
+  void MatMul##Name##Avx512(const MatMulCall& call, int64_t first, int64_t end) { \
+    MatMul<Scheme::k##Name>(call, first, end);                                    \
+  }
+#include "base/schemes.def"
+#undef SCHEME
 
 }  // namespace hexlane

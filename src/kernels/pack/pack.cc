@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "kernels/pack/scheme_packer.h"
+#include "kernels/pack/tile.h"
 
 namespace hexlane {
 namespace {
@@ -15,125 +15,125 @@ constexpr int64_t kMaxRows = int64_t{1} << 28, kMaxColumns = int64_t{1} << 24;
 
 int64_t RoundUp(int64_t x, int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
 
-const SchemePacker& PackerOf(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::kPlain: break;
-#define SCHEME(Name, text, bits, block, kind) \
-  case Scheme::k##Name: return k##Name##Packer;
-#include "base/schemes.def"
-#undef SCHEME
-  }
-  CheckFailed(__FILE__, __LINE__, "a packed scheme");
-}
-
-// Byte (w8) or nibble (w4) of `lane`, `column` in a tile.
-struct Cell {
-  int64_t byte;
-  int shift;
-};
-Cell CellOf(int bits, int lane, int64_t column) {
-  const int64_t group = column / 4;
-  const int64_t vector = bits == 4 ? group % 4 : group;
-  return {vector * 64 + lane * 4 + column % 4, bits == 4 && group >= 4 ? 4 : 0};
-}
-
 // A strip under construction or being read.
 struct Strip {
-  const SchemePacker& packer;
+  PackedFormat format;
   StripLayout layout;
-  int bits;
 
-  explicit Strip(Scheme scheme, int64_t k)
-      : packer(PackerOf(scheme)), layout(LayoutOf(scheme, k)), bits(Info(scheme).bits) {}
+  Strip(Scheme scheme, int64_t k) : format(FormatOf(scheme)), layout(LayoutOf(scheme, k)) {}
 
-  // Row `row` of m as row `lane` of the strip.
+  template <typename Byte>
+  Byte* TileOf(Byte* strip, int64_t column) const {
+    return strip + column / kTileColumns * layout.tile_bytes;
+  }
+
+  // All tiles with q = 0; the strip is zeros.
+  void Clear(std::byte* strip) const {
+    WithBits(format.bits, [&](auto bits) {
+      for (int64_t i = 0; i < kStripRows * kTileColumns; ++i)
+        FlipQuant<bits>(strip, i / kTileColumns, i % kTileColumns, format.offset);
+    });
+    for (int64_t tile = 1; tile < layout.tiles; ++tile)
+      std::copy_n(strip, layout.tile_bytes, strip + tile * layout.tile_bytes);
+  }
+
+  // Row `row` of m as row `lane` of the strip, which is clear.
   void StoreRow(const QuantizedMatrix& m, int64_t row, int lane, std::byte* strip) const {
-    for (int64_t i = 0; i < m.k; ++i) {
-      const Cell cell = CellOf(bits, lane, i % kTileColumns);
-      const int stored = m.q[row * m.k + i] + packer.q_offset;
-      // Xor against the padding that is already there.
-      std::byte& byte = strip[i / kTileColumns * layout.tile_bytes + cell.byte];
-      byte ^= static_cast<std::byte>((stored ^ packer.q_offset) << cell.shift);
+    WithBits(format.bits, [&](auto bits) {
+      const int8_t* q = m.q.data() + row * m.k;
+      for (int64_t i = 0; i < m.k; ++i)
+        FlipQuant<bits>(TileOf(strip, i), lane, i % kTileColumns,
+                        (q[i] + format.offset) ^ format.offset);
+    });
+    for (int64_t b = 0; format.scale_bytes && b < m.blocks(); ++b)
+      StoreBlockScale(m, row * m.blocks() + b, strip + layout.scales + b * layout.scale_bytes,
+                      lane);
+    if (format.channel_scales) std::memcpy(strip + layout.channel + 4 * lane, &m.scales[row], 4);
+  }
+  // Block `index` of m's arrays.
+  void StoreBlockScale(const QuantizedMatrix& m, int64_t index, std::byte* scales, int lane) const {
+    if (format.scale == ScaleKind::kInteger) {
+      scales[lane] = std::byte{m.block_scales[index]};
+      return;
     }
-    for (int64_t b = 0; packer.store && b < layout.blocks; ++b)
-      packer.store(m, row * layout.blocks + b, strip + layout.scales + b * layout.scale_bytes,
-                   lane);
-    if (packer.channel_scales) std::memcpy(strip + layout.channel + 4 * lane, &m.scales[row], 4);
+    StoreF16(m.scales[index], scales, lane);
+    if (format.scale == ScaleKind::kAffine) StoreF16(m.mins[index], scales, kStripRows + lane);
   }
 
-  int Q(const std::byte* strip, int lane, int64_t column) const {
-    const Cell cell = CellOf(bits, lane, column % kTileColumns);
-    const auto byte =
-        static_cast<int>(strip[column / kTileColumns * layout.tile_bytes + cell.byte]);
-    return (bits == 4 ? (byte >> cell.shift) & 15 : byte) - packer.q_offset;
-  }
   BlockScale ScaleOf(const std::byte* strip, int lane, int64_t block) const {
-    if (!packer.load) return {};
-    return packer.load(strip + layout.scales + block * layout.scale_bytes, lane);
+    if (!format.scale_bytes) return {};
+    return LoadBlockScale(format.scale, strip + layout.scales + block * layout.scale_bytes, lane);
   }
   float ChannelScale(const std::byte* strip, int lane) const {
     float scale = 1;
-    if (packer.channel_scales) std::memcpy(&scale, strip + layout.channel + 4 * lane, 4);
+    if (format.channel_scales) std::memcpy(&scale, strip + layout.channel + 4 * lane, 4);
     return scale;
   }
 
   // Row `lane` of the strip into row `row` of m.
   void LoadRow(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
-    for (int64_t i = 0; i < m.k; ++i) m.q[row * m.k + i] = static_cast<int8_t>(Q(strip, lane, i));
+    int8_t* q = m.q.data() + row * m.k;
+    WithBits(format.bits, [&](auto bits) {
+      for (int64_t i = 0; i < m.k; ++i)
+        q[i] = static_cast<int8_t>(LoadQuant<bits>(TileOf(strip, i), lane, i % kTileColumns) -
+                                   format.offset);
+    });
     LoadScales(strip, lane, row, m);
   }
   void LoadScales(const std::byte* strip, int lane, int64_t row, QuantizedMatrix& m) const {
-    if (packer.channel_scales) m.scales[row] = ChannelScale(strip, lane);
-    for (int64_t b = 0; packer.load && b < layout.blocks; ++b) {
+    if (format.channel_scales) m.scales[row] = ChannelScale(strip, lane);
+    for (int64_t b = 0; format.scale_bytes && b < m.blocks(); ++b) {
       const BlockScale block = ScaleOf(strip, lane, b);
-      const int64_t index = row * layout.blocks + b;
-      if (!packer.channel_scales) m.scales[index] = block.scale;
+      const int64_t index = row * m.blocks() + b;
+      if (!format.channel_scales) m.scales[index] = block.scale;
       if (!m.block_scales.empty()) m.block_scales[index] = static_cast<uint8_t>(block.scale);
       if (!m.mins.empty()) m.mins[index] = block.min;
     }
   }
 
   // The first `lanes` rows of the strip as columns of `out`, whose rows are `stride` apart.
+  template <int kBits>
   void LoadColumns(const std::byte* strip, int64_t k, int lanes, int8_t* out,
                    int64_t stride) const {
+    std::array<int8_t, kStripRows> row;  // in full, whatever `lanes`: compilers make vectors of it
     for (int64_t column = 0; column < k; ++column) {
-      const Cell cell = CellOf(bits, 0, column % kTileColumns);
-      const std::byte* tile = strip + column / kTileColumns * layout.tile_bytes;
-      const auto* first = reinterpret_cast<const uint8_t*>(tile + cell.byte);
-      const int mask = bits == 4 ? 15 : 255;
-      int8_t* to = out + column * stride;
-      std::array<uint8_t, kStripRows>
-          row;  // in full, whatever `lanes`: compilers make vectors of it
+      const std::byte* tile = TileOf(strip, column);
       for (int lane = 0; lane < kStripRows; ++lane)
-        row[lane] =
-            static_cast<uint8_t>(((first[4 * lane] >> cell.shift) & mask) - packer.q_offset);
-      std::memcpy(to, row.data(), static_cast<size_t>(lanes));
+        row[lane] = static_cast<int8_t>(LoadQuant<kBits>(tile, lane, column % kTileColumns) -
+                                        format.offset);
+      std::memcpy(out + column * stride, row.data(), static_cast<size_t>(lanes));
     }
   }
 
-  void DequantizeRow(const std::byte* strip, int lane, int64_t k, float* out) const {
+  // Row `lane` as real numbers, `block` columns with one scale each.
+  void DequantizeRow(const std::byte* strip, int lane, int64_t k, int64_t block, float* out) const {
     const float channel = ChannelScale(strip, lane);
-    for (int64_t b = 0; b < layout.blocks; ++b) {
-      const BlockScale block = ScaleOf(strip, lane, b);
-      const float scale = block.scale * channel;
-      for (int64_t i = b * kTileColumns; i < std::min(k, (b + 1) * kTileColumns); ++i)
-        out[i] = static_cast<float>(Q(strip, lane, i)) * scale + block.min;
+    for (int64_t first = 0; first < k; first += block) {
+      const BlockScale by = ScaleOf(strip, lane, first / block);
+      const float scale = by.scale * channel;
+      const int64_t end = std::min(k, first + block);
+      WithBits(format.bits, [&](auto bits) {
+        for (int64_t i = first; i < end; ++i) {
+          const int q = LoadQuant<bits>(TileOf(strip, i), lane, i % kTileColumns) - format.offset;
+          out[i] = static_cast<float>(q) * scale + by.min;
+        }
+      });
     }
   }
 };
 }  // namespace
 
-int QOffset(Scheme scheme) { return PackerOf(scheme).q_offset; }
-
 StripLayout LayoutOf(Scheme scheme, int64_t k) {
-  const SchemePacker& packer = PackerOf(scheme);
+  const PackedFormat format = FormatOf(scheme);
   StripLayout layout;
-  layout.blocks = (k + kTileColumns - 1) / kTileColumns;
-  layout.tile_bytes = kStripRows * kTileColumns * Info(scheme).bits / 8;
-  layout.scale_bytes = packer.scale_bytes;
-  layout.scales = layout.blocks * layout.tile_bytes;
-  layout.channel = layout.scales + RoundUp(layout.blocks * layout.scale_bytes, kAlign);
-  layout.strip_bytes = layout.channel + (packer.channel_scales ? 4 * kStripRows : 0);
+  layout.tiles = (k + kTileColumns - 1) / kTileColumns;
+  layout.tile_bytes = format.tile_bytes;
+  layout.scale_bytes = format.scale_bytes;
+  layout.scales = layout.tiles * layout.tile_bytes;
+  const int64_t blocks =
+      (layout.tiles + format.tiles_per_block - 1) / format.tiles_per_block * format.blocks_per_tile;
+  layout.channel = layout.scales + RoundUp(blocks * layout.scale_bytes, kAlign);
+  layout.strip_bytes = layout.channel + (format.channel_scales ? 4 * kStripRows : 0);
   return layout;
 }
 
@@ -148,10 +148,7 @@ Packer::Packer(Scheme scheme, int64_t n, int64_t k)
       bytes_(new(std::align_val_t{kAlign}) std::byte[size_](),
              [](std::byte* p) { operator delete[](p, std::align_val_t{kAlign}); }) {
   const Strip strip(scheme, k);
-  const auto pad =
-      static_cast<std::byte>(strip.bits == 4 ? strip.packer.q_offset * 17 : strip.packer.q_offset);
-  for (size_t at = 0; at < size_; at += strip.layout.strip_bytes)
-    std::fill_n(bytes_.get() + at, strip.layout.scales, pad);
+  for (size_t at = 0; at < size_; at += strip.layout.strip_bytes) strip.Clear(bytes_.get() + at);
 }
 
 void Packer::Store(const QuantizedMatrix& rows, int64_t first_row) {
@@ -204,9 +201,11 @@ std::vector<int8_t> UnpackTransposed(const TensorView& packed) {
   const Strip strip(packed.scheme, k);
   std::vector<int8_t> q(static_cast<size_t>(n * k));
   const std::byte* at = packed.bytes.data();
-  for (int64_t row = 0; row < n; row += kStripRows, at += strip.layout.strip_bytes)
-    strip.LoadColumns(at, k, static_cast<int>(std::min<int64_t>(kStripRows, n - row)),
-                      q.data() + row, n);
+  WithBits(strip.format.bits, [&](auto bits) {
+    for (int64_t row = 0; row < n; row += kStripRows, at += strip.layout.strip_bytes)
+      strip.LoadColumns<bits>(at, k, static_cast<int>(std::min<int64_t>(kStripRows, n - row)),
+                              q.data() + row, n);
+  });
   return q;
 }
 
@@ -214,9 +213,10 @@ void DequantizeRows(const TensorView& packed, int64_t first_row, int64_t rows, f
   CHECK(packed.shape.rank() == 2 && first_row >= 0 && first_row + rows <= packed.shape[0]);
   const int64_t k = packed.shape[1];
   const Strip strip(packed.scheme, k);
+  const int64_t block = Info(packed.scheme).block ? Info(packed.scheme).block : k;
   for (int64_t row = first_row; row < first_row + rows; ++row, out += k)
     strip.DequantizeRow(packed.bytes.data() + row / kStripRows * strip.layout.strip_bytes,
-                        static_cast<int>(row % kStripRows), k, out);
+                        static_cast<int>(row % kStripRows), k, block, out);
 }
 
 Result<void> CheckPacked(const TensorView& packed, std::string_view name) {

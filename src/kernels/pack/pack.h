@@ -4,21 +4,24 @@
 // strip, which starts at a multiple of 64 bytes:
 //
 //   quants of all its tiles
-//     w8  8 vectors of 64 bytes; vector j holds columns 4j … 4j+3 of rows 0 … 15, row by row
-//     w4  4 vectors; vector j holds column group j in its low nibbles, group j+4 in its high ones
-//   block scales of all its tiles, padded to 64 bytes
-//     w8-block32   f16 d[16] per tile
-//     w4-lpbq32    u8 s[16] per tile
-//     w4-affine32  f16 d[16], f16 m[16] per tile (those of a GGUF file, bit for bit)
-//   channel scales, f32 [16]: w8-channel and w4-lpbq32 only
+//     8 bits  8 vectors of 64 bytes; vector j holds columns 4j … 4j+3 of rows 0 … 15, row by row
+//     4 bits  4 vectors; vector j holds column group j in its low nibbles, group j+4 in its high
+//             ones
+//     3 bits  the low two bits of groups 0 … 3 in vector 0, from the lowest on, of groups 4 … 7 in
+//             vector 1; the high bit of group j as bit j in vector 2
+//   scales of all its blocks, padded to 64 bytes; a block lies in one tile or several, and two of
+//   16 columns in one
+//     kFloat    f16 d[16] per block
+//     kInteger  u8 s[16]
+//     kAffine   f16 d[16], f16 m[16] (those of a GGUF file, bit for bit)
+//   channel scales, f32 [16]: kInteger, and kFloat without blocks
 //
-// Quants are stored as q + QOffset(scheme), unsigned, so that one instruction multiplies them with
-// signed activations: w8 q + 128, w4-lpbq q + 8, w4-affine q itself. Four bytes of one row side by
+// Quants are stored as q + offset (PackedFormat), unsigned, so that one instruction multiplies them
+// with signed activations: q + 128, 8 or 4, and kAffine q itself. Four bytes of one row side by
 // side are what VPDPBUSD, SDOT and VPMADDUBSW consume; a vector lane is an output row, so sums need
 // no horizontal step. Padding: q = 0, scales 0.
 //
-// float32 scales given to w8-block32 and w4-affine32 are rounded to float16: fit them in float16
-// first.
+// float32 scales of blocks are rounded to float16: fit them in float16 first.
 #ifndef HEXLANE_KERNELS_PACK_PACK_H_
 #define HEXLANE_KERNELS_PACK_PACK_H_
 
@@ -32,7 +35,6 @@
 namespace hexlane {
 
 StripLayout LayoutOf(Scheme scheme, int64_t k);
-int QOffset(Scheme scheme);
 
 // Bytes of a packed [n, k]; n and k from a validated shape.
 size_t PackedBytes(Scheme scheme, int64_t n, int64_t k);

@@ -65,8 +65,7 @@ TEST_P(Packing, CheckRefusesAnyOtherSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllSchemes, Packing,
-                         testing::Values(Scheme::kW8Channel, Scheme::kW8Block32, Scheme::kW4Lpbq32,
-                                         Scheme::kW4Affine32),
+                         testing::ValuesIn(AllSchemes().begin(), AllSchemes().end()),
                          [](const auto& info) {
                            std::string name(Info(info.param).name);
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -78,6 +77,18 @@ TEST(Packing, StripsHaveTheDocumentedSizes) {
   EXPECT_EQ(PackedBytes(Scheme::kW4Lpbq32, 17, 64), 2u * (2 * 256 + 64 + 64));
   EXPECT_EQ(PackedBytes(Scheme::kW8Channel, 16, 33), 2u * 512 + 64);
   EXPECT_EQ(PackedBytes(Scheme::kW8Block32, 16, 32), 512u + 64);
+  EXPECT_EQ(PackedBytes(Scheme::kW4Lpbq16, 16, 64), 2u * 256 + 64 + 64);  // 4 blocks of u8[16]
+  EXPECT_EQ(PackedBytes(Scheme::kW4Affine64, 16, 160), 5u * 256 + 3 * 64);
+  EXPECT_EQ(PackedBytes(Scheme::kW3Channel, 16, 96), 3u * 192 + 64);
+}
+
+TEST(Packing, WideBlocksStoreTheirScalesOnce) {
+  const auto bits = [](Scheme scheme) {
+    return 8.0 * PackedBytes(scheme, 4096, 4096) / (4096 * 4096);
+  };
+  EXPECT_EQ(bits(Scheme::kW4Affine32), 5);
+  EXPECT_EQ(bits(Scheme::kW4Affine128), 4.25);
+  EXPECT_NEAR(bits(Scheme::kW3Lpbq32), 3.25, 0.01);  // and the channel scales
 }
 }  // namespace
 }  // namespace hexlane

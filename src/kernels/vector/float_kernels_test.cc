@@ -50,35 +50,39 @@ TEST_P(FloatKernel, RmsNormMatches) {
 }
 
 // In double, over all sixteen.
-double BlockErrorByDefinition(const float* w, double scale) {
+double BlockErrorByDefinition(std::span<const float> block, double scale, double max_level) {
   double sum = 0;
-  for (int i = 0; i < kScaledBlock; ++i) {
-    const double q = std::min(std::max(std::nearbyint(w[i] / scale), -8.0), 7.0);
-    sum += std::pow(std::abs(w[i] - q * scale), 2.5);
+  for (const float w : block) {
+    const double q = std::clamp(std::nearbyint(w / scale), -max_level - 1, max_level);
+    sum += std::pow(std::abs(w - q * scale), 2.5);
   }
   return sum;
 }
 
 TEST_P(FloatKernel, BlockScalesAreTheBest) {
-  constexpr int kBlocks = 500;
-  std::vector<float> w = Random(kBlocks * kScaledBlock, 5);
-  std::fill_n(w.begin() + 3 * kScaledBlock, kScaledBlock, 0.0f);
-  w[4 * kScaledBlock + 7] = -20;  // an outlier; the largest of the channel
-  for (int i = 0; i < kScaledBlock; ++i) w[5 * kScaledBlock + i] *= 0.01f;
-  const float channel_scale = 20.0f / (7 * kMaxBlockScale);
-  std::vector<uint8_t> scales(kBlocks + 1, 99);
-  Get<KernelOp::kBlockScales>()(w.data(), kBlocks, channel_scale, scales.data());
-  EXPECT_EQ(scales[3], 1);
-  EXPECT_EQ(scales[kBlocks], 99);
-  for (int b = 0; b < kBlocks; ++b) {
-    const float* block = &w[b * kScaledBlock];
-    double least = INFINITY;
-    for (int s = 1; s <= kMaxBlockScale; ++s)
-      least = std::min(least, BlockErrorByDefinition(block, s * channel_scale));
-    ASSERT_GE(scales[b], 1);
-    ASSERT_LE(scales[b], kMaxBlockScale);
-    EXPECT_LE(BlockErrorByDefinition(block, scales[b] * channel_scale), least * 1.0001 + 1e-12)
-        << "block " << b << ", scale " << int{scales[b]};
+  constexpr int kBlocks = 200;
+  for (const auto [columns, max_level] : {std::array{32, 7}, {16, 7}, {64, 7}, {32, 3}}) {
+    std::vector<float> w = Random(kBlocks * columns, 5);
+    std::fill_n(w.begin() + 3 * columns, columns, 0.0f);
+    w[4 * columns + 7] = -20;  // an outlier; the largest of the channel
+    for (int i = 0; i < columns; ++i) w[5 * columns + i] *= 0.01f;
+    const float channel_scale = 20.0f / static_cast<float>(max_level * kMaxBlockScale);
+    std::vector<uint8_t> scales(kBlocks + 1, 99);
+    Get<KernelOp::kBlockScales>()(
+        {w.data(), kBlocks, columns, max_level, channel_scale, scales.data()});
+    EXPECT_EQ(scales[3], 1);
+    EXPECT_EQ(scales[kBlocks], 99);
+    for (int b = 0; b < kBlocks; ++b) {
+      const std::span<const float> block(&w[b * columns], columns);
+      double least = INFINITY;
+      for (int s = 1; s <= kMaxBlockScale; ++s)
+        least = std::min(least, BlockErrorByDefinition(block, s * channel_scale, max_level));
+      ASSERT_GE(scales[b], 1);
+      ASSERT_LE(scales[b], kMaxBlockScale);
+      EXPECT_LE(BlockErrorByDefinition(block, scales[b] * channel_scale, max_level),
+                least * 1.0001 + 1e-12)
+          << columns << " columns, block " << b << ", scale " << int{scales[b]};
+    }
   }
 }
 

@@ -8,7 +8,7 @@
 #include "base/thread_pool.h"
 #include "interp/interpreter.h"
 #include "kernels/registry.h"
-#include "quant/vocabulary.h"
+#include "quant/matrix_scheme.h"
 
 namespace hexlane {
 namespace {
@@ -237,8 +237,9 @@ class Migration {
       weights.push_back(ToFloats(weight.constant->view()));
       input.matrices.push_back({weights.back(), weight.shape[0], weight.shape[1], weight.name});
     }
+    const Scheme scheme = WithBlocksThatDivide(args_.scheme, found->second.dim());
     const Floats factors =
-        args_.awq ? TRY(AwqFactors(input, args_.scheme, args_.pool)) : SmoothFactors(input);
+        args_.awq ? TRY(AwqFactors(input, scheme, args_.pool)) : SmoothFactors(input);
     for (size_t i = 0; i < weights.size(); ++i) {
       for (size_t j = 0; j < weights[i].size(); ++j) weights[i][j] *= factors[j % factors.size()];
       Value& weight = unit_.value(site.matrices[i]);

@@ -75,7 +75,8 @@ struct AttentionLowering {
   }
 
   Result<Ref> Scores(Ref keys) {
-    Ref q = TRY(lowering.SplitHeads(node.inputs[0], attrs.head_dim));
+    const ValueId in = node.inputs[0];
+    Ref q = TRY(lowering.Widen(in, TRY(lowering.SplitHeads(in, attrs.head_dim))));
     q = TRY(lowering.Reshape(q, GroupShape(attrs.head_dim), name + ".q"));
     const TensorSpec out = ScoreSpec(GroupShape(context()));
     return builder().Add(

@@ -10,7 +10,7 @@ Result<void> LowerElementwise(Lowering& lowering, const Node& node) {
   const TensorSpec f16 = {DataType::kF16, shape, {}};
   std::vector<Ref> operands;
   for (const ValueId id : node.inputs)
-    operands.push_back(TRY(in_float ? lowering.FloatRows(id) : lowering.Rows(id)));
+    operands.push_back(TRY(in_float ? lowering.FloatRows(id) : lowering.WideRows(id)));
   if (node.op == OpKind::kSilu) {  // x · sigmoid(x): HTP has no SiLU
     const TensorSpec unit_range = {DataType::kUFixed16, shape, PerTensor{1.0f / 65535, 0}};
     operands.push_back(TRY(lowering.builder().Add({.type = "Sigmoid",

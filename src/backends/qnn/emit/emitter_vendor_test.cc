@@ -47,7 +47,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SchemeCase{"f16", 16, "SM8650"}, SchemeCase{"w8a16", 16, "SM8650"},
                     SchemeCase{"w8a16", 8, "SM8450"}, SchemeCase{"w4a16", 16, "SM8550"},
                     SchemeCase{"w4a16", 8, "SM8850"}, SchemeCase{"w4-exact", 16, "SM8650"},
-                    SchemeCase{"w4-exact", 16, "SM8450"}));
+                    SchemeCase{"w4-exact", 16, "SM8450"}, SchemeCase{"w4a16-b16", 8, "SM8650"},
+                    SchemeCase{"w4a16-b64", 16, "SM8550"}, SchemeCase{"w4c-a16", 8, "SM8650"},
+                    SchemeCase{"w4c-f16", 16, "SM8650"}, SchemeCase{"w8-f16", 16, "SM8650"},
+                    SchemeCase{"w3a16", 8, "SM8650"}, SchemeCase{"w3c-a16", 16, "SM8750"},
+                    SchemeCase{"w4-block32", 16, "SM8650"}, SchemeCase{"w4-asym", 16, "SM8650"},
+                    SchemeCase{"w4-asym128", 16, "SM8650"}, SchemeCase{"w8a8", 8, "SM8650"},
+                    SchemeCase{"w8a8", 8, "SM8450"}, SchemeCase{"w4a8", 8, "SM8650"},
+                    SchemeCase{"w4a8", 16, "SM8650"}));
 
 TEST_P(EveryScheme, ComputesWhatTheQuantisedGraphSays) {
   const QuantisedDecoder decoder(GetParam().scheme, GetParam().kv_bits, kIds);

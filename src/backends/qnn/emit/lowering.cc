@@ -46,6 +46,7 @@ Result<void> Lowering::AddUnit(const Graph& unit) {
   rows_of_.assign(unit.values().size(), Ref{});
   heads_of_.assign(unit.values().size(), Ref{});
   block_sums_.clear();
+  widened_.clear();
   for (const ValueId id : unit.inputs()) {
     const Value& value = unit.value(id);
     const bool cache = value.shape.rank() > 0 && value.shape[0] == kPast;
@@ -142,6 +143,21 @@ Result<Ref> Lowering::FloatRows(ValueId id) {
                        .out = {DataType::kF16, builder_.spec(rows).shape, {}}});
 }
 
+Result<Ref> Lowering::WideRows(ValueId id) { return Widen(id, TRY(Rows(id))); }
+
+Result<Ref> Lowering::Widen(ValueId id, Ref x) {
+  if (!is_bytes(id)) return x;
+  const auto found = widened_.find(x.index);
+  if (found != widened_.end()) return found->second;
+  const Ref wide =
+      TRY(builder_.Add({.type = "Convert",
+                        .name = fmt::format("{}.u16.{}", unit_->value(id).name, x.index),
+                        .inputs = {x},
+                        .out = ComputeSpec(id, builder_.spec(x).shape)}));
+  widened_[x.index] = wide;
+  return wide;
+}
+
 Result<void> Lowering::SetValue(ValueId id, Ref computed) {
   const Value& value = unit_->value(id);
   computed = TRY(Reshape(computed, RowsShape(value.shape.last()), value.name + ".rows"));
@@ -175,6 +191,10 @@ Result<Ref> Lowering::SplitHeads(ValueId id, int64_t head_dim) {
 }
 
 bool Lowering::is_float(ValueId id) const { return IsFloat(unit_->value(id)); }
+
+bool Lowering::is_bytes(ValueId id) const {
+  return !is_float(id) && unit_->value(id).encoding->dtype == DType::kU8;
+}
 
 const Encoding& Lowering::encoding(ValueId id) const {
   CHECK(!is_float(id));
@@ -237,21 +257,20 @@ Result<Ref> Lowering::AddInput(TensorSpec spec, std::string name, BoundTensor bo
   return builder_.Input(std::move(name), std::move(spec));
 }
 
-Result<Ref> Lowering::BlockSums(Ref x) {
-  const auto found = block_sums_.find(x.index);
+Result<Ref> Lowering::BlockSums(Ref x, int64_t block) {
+  const auto found = block_sums_.find({x.index, block});
   if (found != block_sums_.end()) return found->second;
-  constexpr int64_t kBlock = 32;
   const Shape shape = builder_.spec(x).shape;
-  const int64_t blocks = shape.last() / kBlock;
-  const std::string name = fmt::format("sums.{}", x.index);
-  const Ref parts = TRY(Reshape(x, {rows_, blocks, kBlock}, name + ".blocks"));
+  const int64_t blocks = shape.last() / block;
+  const std::string name = fmt::format("sums.{}.{}", x.index, block);
+  const Ref parts = TRY(Reshape(x, {rows_, blocks, block}, name + ".blocks"));
   const Ref sums = TRY(
       builder_.Add({.type = "ReduceSum",
                     .name = name,
                     .inputs = {parts},
                     .params = {{"axes", IntArray{DataType::kU32, {1}, {2}}}, {"keep_dims", false}},
                     .out = {DataType::kF16, {rows_, blocks}, {}}}));
-  block_sums_[x.index] = sums;
+  block_sums_[{x.index, block}] = sums;
   return sums;
 }
 

@@ -2,9 +2,10 @@
 // listed in rules.cc: why it cannot run on a target, and the QNN ops it becomes.
 //
 // An activation [rows, dim] of the IR is the QNN tensor [1, 1, rows, dim]; its encoding decides the
-// element type (none: f16). f16 values are computed in f16, fixed-point ones in 16 bits; 8-bit
-// encodings (the KV cache) are reached by a conversion at the end. Element-wise ops and norms may
-// mix: they compute in f16 then, between a Dequantize and a Quantize.
+// element type (none: f16). f16 values are computed in f16, fixed-point ones in 16 bits: 8-bit
+// values are widened before and reached by a conversion at the end. Only a linear layer from 8 to 8
+// bits computes in 8. Linear layers, element-wise ops and norms may mix: they compute in f16 then,
+// between a Dequantize and a Quantize.
 #ifndef HEXLANE_BACKENDS_QNN_EMIT_LOWERING_H_
 #define HEXLANE_BACKENDS_QNN_EMIT_LOWERING_H_
 
@@ -59,12 +60,16 @@ class Lowering {
   Result<void> SetHeads(ValueId id, Ref computed);
 
   bool is_float(ValueId id) const;             // f16
+  bool is_bytes(ValueId id) const;             // 8-bit fixed-point
   const Encoding& encoding(ValueId id) const;  // of a fixed-point value
   // Whether an op with these inputs and outputs computes in f16: one f16 value is enough, the
   // others are converted.
   bool computes_in_float(const Node& node) const;
-  // The value as rows in f16.
+  // The value as rows in f16, or a fixed-point value in 16 bits, whatever its own encoding.
   Result<Ref> FloatRows(ValueId id);
+  Result<Ref> WideRows(ValueId id);
+  // `x` of the value's own encoding, likewise.
+  Result<Ref> Widen(ValueId id, Ref x);
   // Spec in which an op computes the value: its own, or 16 bits over the same range for an 8-bit
   // encoding.
   TensorSpec ComputeSpec(ValueId id, Shape shape) const;
@@ -84,9 +89,9 @@ class Lowering {
     Ref cos, sin;  // [1, 1, rows, head_dim]: cos cos and -sin sin
   };
   Result<RopeInputs> RopeTables(const Value& inv_freq, float scale, bool is_float);
-  // Sums of the blocks of 32 columns of x: f16 [rows, columns / 32]; shared by all linear layers of
-  // one input.
-  Result<Ref> BlockSums(Ref x);
+  // Sums of the blocks of `block` columns of x: f16 [rows, columns / block]; shared by all linear
+  // layers of one input.
+  Result<Ref> BlockSums(Ref x, int64_t block);
 
  private:
   Result<void> AddHidden(ValueId id);
@@ -108,7 +113,8 @@ class Lowering {
   std::optional<Encoding> hidden_encoding_;
   std::map<int64_t, Ref> masks_;  // by window
   std::map<std::string, RopeInputs> ropes_;
-  std::map<int32_t, Ref> block_sums_;
+  std::map<std::pair<int32_t, int64_t>, Ref> block_sums_;  // by x and block
+  std::map<int32_t, Ref> widened_;                         // by x
 };
 
 // One row of rules.cc.

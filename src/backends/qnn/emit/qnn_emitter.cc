@@ -13,6 +13,12 @@ namespace {
 
 using qnn::PartCompiler;
 
+// What a binary holds of a weight: 3 bits as 4.
+double BytesInBinary(const TensorView& weight) {
+  const auto bytes = static_cast<double>(weight.bytes.size());
+  return Info(weight.scheme).bits == 3 ? bytes * 4 / 3 : bytes;
+}
+
 class QnnEmitter : public Emitter {
  public:
   std::optional<std::string> Refuses(const Graph& unit, const Node& node,
@@ -33,7 +39,7 @@ class QnnEmitter : public Emitter {
     for (const Value& value : unit.values()) {
       if (!value.constant) continue;
       elements += static_cast<double>(value.shape.elements());
-      bytes += static_cast<double>(value.constant->view().bytes.size());
+      bytes += BytesInBinary(value.constant->view());
     }
     cost.file_bytes = static_cast<size_t>(bytes * kFileOverhead);
     cost.memory_bytes = static_cast<size_t>((elements * kBytesPerWeight + kBytesPerGraph) *

@@ -20,7 +20,8 @@ std::vector<std::string> Refusals(const Graph& unit, const char* soc) {
 const std::vector<int32_t> kIds = {5, 17, 99};
 
 TEST(Refusals, LayersOfEverySchemeAreAccepted) {
-  for (const char* scheme : {"f16", "w8a16", "w4a16", "w4-exact"}) {
+  for (const QuantScheme& row : AllQuantSchemes()) {
+    const std::string scheme(row.name);
     const QuantisedDecoder decoder(scheme, 16, kIds);
     for (size_t unit = 1; unit < decoder.units.size(); ++unit)
       EXPECT_EQ(Refusals(decoder.units[unit], "SM8650"), std::vector<std::string>()) << scheme;
@@ -57,6 +58,37 @@ TEST(Refusals, MixedKindsAndFloatWeightsInFixedPointGraphsAreNamed) {
       plain.Matrix(TinyDecoder::kHidden, TinyDecoder::kHidden);
   EXPECT_EQ(Refusals(unit, "SM8650"),
             (std::vector<std::string>{"layers.1.o_proj: float weights need f16 activations"}));
+}
+
+// Refusals of o_proj of a w4a16 layer whose weight is 64 × `columns` in `scheme`.
+std::vector<std::string> RefusalsOf(Scheme scheme, int64_t columns, bool f16, const char* soc) {
+  QuantisedDecoder decoder("w4a16", 8, kIds);
+  Graph& unit = decoder.units[1];
+  Value& weight = unit.value(unit.Find("layers.0.o_proj.weight"));
+  const std::vector<float> values(static_cast<size_t>(64 * columns), 0.5f);
+  weight.constant = Pack(MUST(QuantizeWeights({values, 64, columns, "w"}, scheme)));
+  weight.shape = {64, columns};
+  const DType dtype = f16 ? DType::kF16 : DType::kU16;
+  for (const char* name : {"layers.0.attn", "layers.0.o_proj"})
+    unit.value(unit.Find(name)).encoding = Encoding{.dtype = dtype, .scale = 1, .offset = -32768};
+  std::vector<std::string> lines;
+  for (const std::string& line : Refusals(unit, soc))
+    if (line.starts_with("layers.0.o_proj: ")) lines.push_back(line.substr(17));
+  return lines;
+}
+
+TEST(Refusals, NameTheNearestSchemeThatWorks) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(RefusalsOf(Scheme::kW4Affine32, 64, false, "SM8650"),
+            (Lines{"w4-affine32 weights need f16 activations; the nearest for fixed-point ones is "
+                   "w4-lpbq32"}));
+  EXPECT_EQ(RefusalsOf(Scheme::kW4Lpbq64, 96, false, "SM8650"),
+            (Lines{"blocks of 64 do not divide 96 columns; the nearest that does is w4-lpbq32"}));
+  EXPECT_EQ(RefusalsOf(Scheme::kW3Lpbq32, 72, false, "SM8650"),
+            (Lines{"blocks of 32 do not divide 72 columns; the nearest that does is w4-channel"}));
+  EXPECT_EQ(RefusalsOf(Scheme::kW4Block32, 64, true, "SM8350"),
+            (Lines{"4-bit blocks with f16 activations need HTP v69 or later"}));
+  EXPECT_EQ(RefusalsOf(Scheme::kW4Channel, 72, false, "SM8650"), Lines());
 }
 
 }  // namespace

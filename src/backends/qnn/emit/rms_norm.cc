@@ -40,7 +40,7 @@ Result<void> LowerRmsNorm(Lowering& lowering, const Node& node) {
   const int64_t dim = lowering.unit().value(out).shape.last(), chunk = weight.shape[0];
   const Shape shape = {1, 1, lowering.rows() * dim / chunk, chunk};
   const ValueId in = node.inputs[0];
-  const Ref rows = TRY(in_float ? lowering.FloatRows(in) : lowering.Rows(in));
+  const Ref rows = TRY(in_float ? lowering.FloatRows(in) : lowering.WideRows(in));
   const Ref x = TRY(lowering.Reshape(rows, shape, name + ".chunks"));
   const Ref y =
       TRY(lowering.builder().Add({.type = "RmsNorm",

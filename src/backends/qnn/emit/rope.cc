@@ -69,7 +69,8 @@ Result<void> LowerRope(Lowering& lowering, const Node& node) {
   const ValueId out = node.outputs[0];
   const auto& attrs = std::get<RopeAttrs>(node.attrs);
   const std::string& name = lowering.unit().NameOf(node);
-  const Ref heads = TRY(lowering.SplitHeads(node.inputs[0], attrs.head_dim));
+  const ValueId in = node.inputs[0];
+  const Ref heads = TRY(lowering.Widen(in, TRY(lowering.SplitHeads(in, attrs.head_dim))));
   const Lowering::RopeInputs tables = TRY(lowering.RopeTables(lowering.unit().value(node.inputs[2]),
                                                               attrs.scale, lowering.is_float(out)));
   const TensorSpec x = lowering.builder().spec(heads);

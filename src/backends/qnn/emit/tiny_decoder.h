@@ -17,7 +17,7 @@
 namespace hexlane::qnn {
 
 struct TinyDecoder {
-  static constexpr int64_t kHidden = 64, kHeads = 4, kKvHeads = 2, kHeadDim = 16, kFfn = 96,
+  static constexpr int64_t kHidden = 64, kHeads = 4, kKvHeads = 2, kHeadDim = 16, kFfn = 128,
                            kVocab = 128;
   bool stored_blocks = false;  // matrices as a Q4_1 file has them
   std::mt19937 engine{7};

@@ -86,10 +86,19 @@ CentredBlocks FromLpbq(QuantizedMatrix matrix) {
   return out;
 }
 
+CentredBlocks FromSymmetric(QuantizedMatrix matrix) {
+  CentredBlocks out;
+  for (const float scale : matrix.scales) out.scales.push_back({scale, 0});
+  out.q = std::move(matrix.q);
+  return out;
+}
+
 }  // namespace
 
 CentredBlocks Centre(QuantizedMatrix matrix) {
-  if (Info(matrix.scheme).scale == ScaleKind::kInteger) return FromLpbq(std::move(matrix));
+  const ScaleKind kind = Info(matrix.scheme).scale;
+  if (kind == ScaleKind::kInteger) return FromLpbq(std::move(matrix));
+  if (kind == ScaleKind::kFloat) return FromSymmetric(std::move(matrix));
   CentredBlocks out;
   out.q = std::move(matrix.q);
   for (int8_t& q : out.q) q = static_cast<int8_t>(q - 8);

@@ -26,8 +26,8 @@ QuantizedMatrix UnpackConstant(const Value& value);
 // w8-block32 as 8 bits with one scale per row: what the HTP has for 8-bit weights (about 42 dB).
 QuantizedMatrix PerChannelInt8(const QuantizedMatrix& blocks);
 
-// w = d q + m over blocks of 32 columns, q 0…15, as d (q-8) + c with c = m + 8 d; LPBQ as d q with
-// d = block scale · channel scale.
+// 4-bit (or smaller) blocks: w = d q + m with q 0…15 as d (q-8) + c with c = m + 8 d; symmetric
+// ones as d q, of LPBQ with d = block scale · channel scale.
 struct CentredBlocks {
   std::vector<int8_t> q;            // [n, k], -8…7
   std::vector<ScaleOffset> scales;  // [n, blocks]: d, 0
