@@ -110,7 +110,14 @@ struct AttentionLowering {
                        .name = name + ".mix",
                        .inputs = {probs, values},
                        .out = lowering.ComputeSpec(node.outputs[0], GroupShape(attrs.head_dim))}));
-    const Ref heads = TRY(lowering.Reshape(out, HeadShape(attrs.head_dim), name + ".heads"));
+    Ref heads = TRY(lowering.Reshape(out, HeadShape(attrs.head_dim), name + ".heads"));
+    // A Convert of this product to 8 bits is garbage (QNN 2.51, docs/qnn.md): by way of f16.
+    if (lowering.is_bytes(node.outputs[0])) {
+      heads = TRY(builder().Add({.type = "Dequantize",
+                                 .name = name + ".f16",
+                                 .inputs = {heads},
+                                 .out = {DataType::kF16, HeadShape(attrs.head_dim), {}}}));
+    }
     return lowering.SetHeads(node.outputs[0], heads);
   }
 };

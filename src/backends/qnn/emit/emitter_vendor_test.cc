@@ -41,6 +41,10 @@ struct SchemeCase {
   const char* soc;
 };
 
+void PrintTo(const SchemeCase& of, std::ostream* out) {
+  *out << of.scheme << " kv" << of.kv_bits << " " << of.soc;
+}
+
 class EveryScheme : public testing::TestWithParam<SchemeCase> {};
 INSTANTIATE_TEST_SUITE_P(
     Scheme, EveryScheme,
@@ -68,8 +72,11 @@ TEST_P(EveryScheme, ComputesWhatTheQuantisedGraphSays) {
   const EmitResult result = MUST(NewQnnEmitter()->Emit(args));
   EXPECT_EQ(result.files.size(), 1u);
   EXPECT_GT(result.peak_rss_bytes, 0u);
+  // What lies between two levels may fall either way: little of 16 bits, more of 8.
+  const bool bytes = MUST(FindQuantScheme(GetParam().scheme))->activations == DType::kU8;
+  const double least = bytes ? 0.997 : 0.9995;
   for (const char* name : {"layers.0.out", "layers.1.out", "logits"})
-    EXPECT_GT(Cosine(decoder.outputs.at(name), probe.outputs[name]), 0.9995) << name;
+    EXPECT_GT(Cosine(decoder.outputs.at(name), probe.outputs[name]), least) << name;
 }
 
 TEST(Emitter, LogitsOfTheLastValidRowOnly) {
