@@ -250,8 +250,7 @@ Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args,
     const bool vocabulary = IsVocabulary(unit, node);
     const WeightFit fit =
         vocabulary ? WeightFit() : TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
-    MatrixResult result =
-        TRY(QuantizeMatrix(weight, MatrixScheme(unit, node, by), fit, args));
+    MatrixResult result = TRY(QuantizeMatrix(weight, MatrixScheme(unit, node, by), fit, args));
     report.weights.push_back(std::move(result.report));
     const bool correct = !vocabulary && args.options.algorithm.bias;
     if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));
