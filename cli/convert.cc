@@ -57,6 +57,8 @@ void AddContentOptions(CLI::App& app, ConvertOptions& options) {
          "how the layers' weights are rounded: rtn, or steps joined by '+': rotate, smooth, "
          "awq, search, gptq, bias")
       ->capture_default_str();
+  app.add_option("--overrides", options.overrides,
+                 "JSON: rules that give matrices and values another form, or AIMET's encodings");
   app.add_option("--kv", options.kv_bits, "bits of cached keys and values: 8 or 16")
       ->capture_default_str();
   app.add_option("--calibration", options.calibration,

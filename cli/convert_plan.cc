@@ -42,6 +42,7 @@ std::vector<std::string> CommandOf(const ConvertOptions& options) {
   AddNumber(command, "--kv", options.kv_bits, defaults.kv_bits);
   if (options.algorithm != defaults.algorithm) AddText(command, "--algorithm", options.algorithm);
   if (options.observer != defaults.observer) AddText(command, "--observer", options.observer);
+  AddText(command, "--overrides", Absolute(options.overrides));
   AddText(command, "--calibration", Absolute(options.calibration));
   AddNumber(command, "--calibration-tokens", options.calibration_tokens,
             defaults.calibration_tokens);

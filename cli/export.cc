@@ -56,6 +56,26 @@ std::shared_ptr<Verb> AddExport(CLI::App& group, const std::string& name,
   return verb;
 }
 
+// `export encodings`: one file of text, where the others make folders.
+std::shared_ptr<Verb> AddExportEncodings(CLI::App& group) {
+  struct Arguments {
+    std::filesystem::path package, output;
+  };
+  auto verb = AddVerb(group, "encodings", "scales and offsets as JSON for other QNN tools (AIMET)");
+  auto arguments = std::make_shared<Arguments>();
+  verb->app->add_option("PACKAGE", arguments->package, "package folder")->required();
+  verb->app->add_option("-o,--output", arguments->output, "file to write")->required();
+  verb->action = [arguments, common = verb->common]() -> Result<bool> {
+    TRY(ExportEncodings(arguments->package, arguments->output));
+    if (common->json)
+      PrintJson({{"output", arguments->output.string()}});
+    else
+      Show("{}\n", arguments->output.string());
+    return true;
+  };
+  return verb;
+}
+
 }  // namespace
 
 std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app) {
@@ -63,7 +83,8 @@ std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app) {
   group->require_subcommand(1);
   return {AddExport(*group, "genie", "for Qualcomm's Genie (libGenie.so)", ExportGenie, true),
           AddExport(*group, "ort", "for ONNX Runtime with Qualcomm's execution provider", ExportOrt,
-                    false)};
+                    false),
+          AddExportEncodings(*group)};
 }
 
 }  // namespace hexlane::cli

@@ -51,6 +51,7 @@ std::shared_ptr<Verb> AddTokenize(CLI::App& app);
 std::shared_ptr<Verb> AddInspect(CLI::App& app);
 std::shared_ptr<Verb> AddDoctor(CLI::App& app);
 std::shared_ptr<Verb> AddBench(CLI::App& app);
+std::shared_ptr<Verb> AddSensitivity(CLI::App& app);
 
 // Checks of an option's number; NaN fails. The message names the limits.
 CLI::Validator AtLeast(double least);

@@ -30,11 +30,15 @@ using ProgressCallback = std::function<void(double fraction, std::string_view wh
 struct ConvertOptions {
   std::filesystem::path model;   // a Hugging Face folder or a .gguf file
   std::filesystem::path output;  // the package folder; replaced when it is an older package
-  std::string scheme;            // f16, w8a16, w4a16, w4-exact; empty: what suits the checkpoint
-  int kv_bits = 16;              // of cached keys and values: 8 or 16
+  // f16, w8a16, w4a16, w4-exact; empty: what the overrides name, or what suits the checkpoint
+  std::string scheme;
+  int kv_bits = 16;  // of cached keys and values: 8 or 16
   // How the layers' weights are rounded: rtn, or steps joined by '+': rotate, smooth, awq, search,
   // gptq, bias (docs/quant.md).
   std::string algorithm = "rtn";
+  // Rules that give single matrices and values another form (docs/quant.md, Overrides), or
+  // encodings in AIMET's JSON; empty: none.
+  std::filesystem::path overrides;
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
   // Positions of the cache, one graph for each; none: 512, or the model's own maximum if less.
   std::vector<int> contexts;
@@ -160,6 +164,63 @@ Result<ExportReport> ExportGenie(const ExportOptions& options);
 // choose among the package's stages. kInvalidInput where it has none for the SoC; kUnsupported
 // where layers run on the CPU.
 Result<ExportReport> ExportOrt(const ExportOptions& options);
+
+// The package's encodings, weights' and values', as one JSON file in AIMET's version 1.0.0 for
+// other QNN tools (docs/export.md). `output` is the file; it is replaced.
+Result<void> ExportEncodings(const std::filesystem::path& package,
+                             const std::filesystem::path& output);
+
+// ---- sensitivity
+// -------------------------------------------------------------------------------------------
+
+struct SensitivityOptions {
+  std::filesystem::path model;   // a checkpoint
+  std::string scheme = "w4a16";  // what matrices are rounded to, by its form for layers' matrices
+  bool by_layer = false;         // all matrices of a unit at once
+  std::filesystem::path text;    // empty: the built-in calibration text
+  int tokens = 512;              // of it
+  int measured = 32;  // matrices whose own divergence is measured, those estimated to be worst
+  // At most one budget; with one, forms are chosen within it.
+  double max_bits = 0;           // per weight, all matrices counted; 0: none
+  double max_increase = 0;       // of log-perplexity over float, nats; 0: none
+  std::filesystem::path output;  // the overrides file with that choice; empty: none
+  int threads = 0;
+  ProgressCallback progress;
+};
+
+// What rounding one matrix, or one layer's, does with all else in float.
+struct MatrixDamage {
+  std::string name;    // layers.3.down_proj; by layer: layers.3
+  std::string scheme;  // of the weights
+  int64_t parameters = 0;
+  double kl = 0;          // mean divergence from the float model at the logits, nats
+  double snr_db = 0;      // of the float logits; 999: exact
+  bool measured = false;  // otherwise the layer's, shared by the error at the layer's output
+};
+
+// The quantised model, activations included, on the same tokens.
+struct MixedQuality {
+  double bits_per_weight = 0;
+  int overrides = 0;  // matrices in another form than the scheme's
+  double kl = 0;
+  double log_perplexity_increase = 0;  // over float, nats
+};
+
+struct SensitivityReport {
+  std::string scheme;
+  int tokens = 0;
+  int64_t parameters = 0;             // of all matrices, tied ones once
+  std::vector<MatrixDamage> ranking;  // the worst first
+  // With a budget:
+  std::optional<MixedQuality> uniform;  // the scheme alone
+  std::optional<MixedQuality> mixed;    // as chosen
+  double seconds = 0;
+  size_t peak_rss_bytes = 0;
+};
+
+// kUsage: two budgets, an output without one, a scheme that rounds nothing. kInvalidInput: a budget
+// that no choice meets.
+Result<SensitivityReport> AnalyseSensitivity(const SensitivityOptions& options);
 
 // ---- verify, eval, dump
 // -------------------------------------------------------------------------------------------

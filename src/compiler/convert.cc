@@ -11,6 +11,7 @@
 #include "compiler/calibration/samples.h"
 #include "compiler/fingerprint.h"
 #include "compiler/jobs.h"
+#include "compiler/overrides.h"
 #include "compiler/parts.h"
 #include "compiler/quantise.h"
 #include "compiler/source.h"
@@ -100,6 +101,7 @@ class Converter {
     if (quant_.needs_calibration())
       for (const fs::path& file : TRY(CalibrationFiles(options_.calibration)))
         args.inputs.push_back(fs::absolute(file));
+    if (!options_.overrides.empty()) args.inputs.push_back(fs::absolute(options_.overrides));
     args.variants = Variants(args.units, args.staging, nullptr);
     for (VariantArgs& variant : args.variants) TRY(Plan(variant));
     return JobsOf(args);
@@ -128,14 +130,18 @@ class Converter {
   }
 
   Result<void> ChooseScheme() {
-    quant_.scheme = options_.scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint())
-                                            : TRY(FindQuantScheme(options_.scheme));
+    OverrideFile overrides;
+    if (!options_.overrides.empty()) overrides = TRY(ReadOverrides(options_.overrides));
+    const std::string scheme = TRY(SchemeOf(options_.scheme, overrides));
+    quant_.scheme =
+        scheme.empty() ? &DefaultQuantScheme(decoder_->checkpoint()) : TRY(FindQuantScheme(scheme));
     quant_.kv_bits = options_.kv_bits;
     quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
     quant_.observer = TRY(ParseRangeRule(options_.observer));
     TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
+    TRY(SettleOverrides(overrides, *decoder_, targets_, quant_));
     report_.scheme = quant_.scheme->name;
     return {};
   }
@@ -444,6 +450,7 @@ class Converter {
                        decoder_->checkpoint().generation_config().dump(1)));
     const Json report = {{"scheme", manifest.scheme},
                          {"algorithm", quant_.algorithm.name()},
+                         {"overrides", options_.overrides.string()},
                          {"parameters", report_.parameters},
                          {"bits_per_weight", report_.bits_per_weight},
                          {"htp_bits_per_weight", report_.htp_bits_per_weight},

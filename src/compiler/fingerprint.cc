@@ -53,6 +53,7 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
                {"socs", options.socs},         {"contexts", options.contexts},
                {"memory", options.memory},     {"prefill_rows", options.prefill_rows},
                {"emulator", options.emulator}, {"algorithm", quant.algorithm.name()}};
+  if (!quant.overrides.empty()) json["overrides"] = ToJson(quant.overrides);
   if (!quant.needs_calibration()) return json;
   json["calibration"] = TRY(CalibrationDigest(options.calibration));
   json["calibration_tokens"] = options.calibration_tokens;

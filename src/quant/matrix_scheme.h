@@ -2,6 +2,8 @@
 #ifndef HEXLANE_QUANT_MATRIX_SCHEME_H_
 #define HEXLANE_QUANT_MATRIX_SCHEME_H_
 
+#include <string>
+
 #include "ir/graph.h"
 #include "quant/schemes.h"
 
@@ -9,16 +11,37 @@ namespace hexlane {
 
 inline bool IsLogits(const Graph& unit, const Node& node) { return unit.NameOf(node) == "logits"; }
 
+// Whether a node has a matrix: its second input.
+inline bool HasMatrix(const Node& node) {
+  return node.op == OpKind::kLinear || node.op == OpKind::kEmbedding;
+}
+
 // Whether a node's matrix is the embedding table or the head's.
 inline bool IsVocabulary(const Graph& unit, const Node& node) {
   return node.op == OpKind::kEmbedding || IsLogits(unit, node);
 }
 
-// Of the matrix that `node`, a Linear or an Embedding, reads. Layers whose columns the blocks do
-// not divide get narrower ones.
-inline Scheme MatrixScheme(const Graph& unit, const Node& node, const QuantScheme& by) {
-  if (IsVocabulary(unit, node)) return by.vocabulary;
-  return WithBlocksThatDivide(by.layers, unit.value(node.inputs[1]).shape[1]);
+// The name that the matrix of a node is stored by. Where `splits_head` (RotateUnit), a head that is
+// tied to the embedding table as built becomes a matrix of its own.
+inline std::string MatrixNameOf(const Graph& unit, const Node& node, bool splits_head) {
+  if (splits_head && IsLogits(unit, node)) return "lm_head.weight";
+  return unit.value(node.inputs[1]).name;
+}
+
+// What overrides say of the matrix of a node; null: nothing.
+inline const TensorOverride* OverrideOf(const Graph& unit, const Node& node,
+                                        const QuantOptions& options) {
+  return options.overrides.OfMatrix(MatrixNameOf(unit, node, options.algorithm.rotate));
+}
+
+// Of the matrix of a node, unless it is one that the scheme keeps. A matrix whose columns the
+// blocks do not divide gets narrower ones.
+inline Scheme MatrixScheme(const Graph& unit, const Node& node, const QuantOptions& options) {
+  const TensorOverride* by = OverrideOf(unit, node, options);
+  const Scheme scheme = by && by->weights            ? *by->weights
+                        : IsVocabulary(unit, node) ? options.scheme->vocabulary
+                                                   : options.scheme->layers;
+  return WithBlocksThatDivide(scheme, unit.value(node.inputs[1]).shape[1]);
 }
 
 }  // namespace hexlane

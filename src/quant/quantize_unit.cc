@@ -1,5 +1,6 @@
 #include "quant/quantize_unit.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -70,32 +71,43 @@ std::vector<ValuePlan> PlanValues(const Graph& unit) {
   return plans;
 }
 
-Encoding FitEncoding(const ActivationRange& range, Role role, const QuantOptions& options) {
-  const DType activations = options.scheme->activations;
-  const DType cache = options.kv_bits == 8 ? DType::kU8 : DType::kU16;
-  const auto chosen = [&](DType dtype, bool symmetric) {
-    return range.Chosen(options.observer,
-                        {.bits = static_cast<int>(8 * DTypeBytes(dtype)), .symmetric = symmetric});
-  };
-  MinMax fitted;
-  switch (role) {
-    case Role::kPlain: return AsymmetricEncoding(chosen(activations, false), activations);
-    case Role::kFlexible: {
-      const Encoding encoding = AsymmetricEncoding(chosen(activations, false), activations);
-      if (encoding.scale > CoarseStep(activations) * range.mean_abs())
-        return {.dtype = DType::kF16};
-      return encoding;
-    }
-    case Role::kLogits: fitted = chosen(DType::kU16, false); break;
-    case Role::kCache: return SymmetricEncoding(chosen(cache, true).max_abs(), cache);
-    // Only their extremes were seen, and softmax lives on the greatest: no rule shortens it.
-    case Role::kScores:
-      fitted = range.with_zero();
-      fitted.min -= kMaskMargin;
-      break;
-    case Role::kResidual: return {.dtype = DType::kF16};
-  }
-  return AsymmetricEncoding(fitted, DType::kU16);
+// What the scheme alone makes a value of a role.
+DType OwnDType(Role role, const QuantOptions& options) {
+  if (!options.scheme->needs_calibration() || role == Role::kResidual) return DType::kF16;
+  if (role == Role::kCache) return options.kv_bits == 8 ? DType::kU8 : DType::kU16;
+  const bool wide = role == Role::kLogits || role == Role::kScores;
+  return wide ? DType::kU16 : options.scheme->activations;
+}
+
+// What of the calibrated range an integer encoding is to hold.
+MinMax KeptOf(const ActivationRange& range, Role role, DType dtype, const RangeRule& observer) {
+  if (role != Role::kScores)
+    return range.Chosen(observer, {.bits = static_cast<int>(8 * DTypeBytes(dtype)),
+                                   .symmetric = role == Role::kCache});
+  // Only their extremes were seen, and softmax lives on the greatest: no rule shortens it.
+  MinMax kept = range.with_zero();
+  kept.min -= kMaskMargin;
+  return kept;
+}
+
+Encoding FitEncoding(const ActivationRange& range, Role role, DType dtype,
+                     const RangeRule& observer) {
+  const MinMax kept = KeptOf(range, role, dtype, observer);
+  return role == Role::kCache ? SymmetricEncoding(kept.max_abs(), dtype)
+                              : AsymmetricEncoding(kept, dtype);
+}
+
+// The largest magnitude of a symmetric encoding that holds `range`, whose lowest integer may lie a
+// step further from zero than its highest.
+float MaxAbsOnGrid(const MinMax& range, DType dtype) {
+  const auto top = static_cast<float>(RangeOf(dtype).max / 2);
+  return std::max(range.max, -range.min * top / (top + 1));
+}
+
+// Of a fixed range.
+Encoding EncodingOf(const MinMax& range, Role role, DType dtype) {
+  if (role == Role::kCache) return SymmetricEncoding(MaxAbsOnGrid(range, dtype), dtype);
+  return AsymmetricEncoding(range, dtype);
 }
 
 Result<const ActivationRange*> FindRange(const Value& value, const QuantizeArgs& args) {
@@ -119,16 +131,31 @@ ValueReport::Seen SeenBy(const ActivationRange& range, const Encoding& encoding,
           .extremes_only = role == Role::kScores};
 }
 
+// `seen` is what calibration saw; null where nothing depends on it.
+Encoding ChooseEncoding(const ActivationRange* seen, Role role, const TensorOverride& by,
+                        const QuantOptions& options) {
+  const DType dtype = by.activations.value_or(OwnDType(role, options));
+  if (dtype == DType::kF16) return {.dtype = DType::kF16};
+  if (by.range) return EncodingOf(*by.range, role, dtype);
+  const Encoding encoding = FitEncoding(*seen, role, dtype, options.observer);
+  const bool may_be_float = role == Role::kFlexible && !by.activations;
+  if (may_be_float && encoding.scale > CoarseStep(dtype) * seen->mean_abs())
+    return {.dtype = DType::kF16};
+  return encoding;
+}
+
 Result<ValueReport> EncodeActivation(Value& value, const ValuePlan& plan, const Value& range_of,
                                      const QuantizeArgs& args) {
-  ValueReport report{.name = value.name, .encoding = {}, .seen = {}};
-  if (args.options.scheme->needs_calibration()) {
-    const ActivationRange& range = *TRY(FindRange(range_of, args));
-    value.encoding = FitEncoding(range, plan.role, args.options);
-    report.seen = SeenBy(range, *value.encoding, plan.role);
-  } else {
-    value.encoding = Encoding{.dtype = args.options.scheme->activations};
-  }
+  static const TensorOverride kNothing;
+  const TensorOverride* found = args.options.overrides.OfValue(range_of.name);
+  const TensorOverride& by = found ? *found : kNothing;
+  const bool is_own_integer = by.activations && *by.activations != DType::kF16 && !by.range;
+  const ActivationRange* seen = nullptr;
+  if (args.options.scheme->needs_calibration() || is_own_integer)
+    seen = TRY(FindRange(range_of, args));
+  value.encoding = ChooseEncoding(seen, plan.role, by, args.options);
+  ValueReport report{.name = value.name, .encoding = {}, .seen = {}, .rule = by.rule};
+  if (seen) report.seen = SeenBy(*seen, *value.encoding, plan.role);
   report.encoding = *value.encoding;
   return report;
 }
@@ -188,21 +215,30 @@ struct MatrixResult {
   std::vector<float> shift;  // QuantizedTensor::shift
 };
 
-Result<MatrixResult> QuantizeMatrix(Value& value, Scheme scheme, const WeightFit& fit,
+struct MatrixPlan {
+  Scheme scheme = Scheme::kPlain;
+  const TensorOverride* by = nullptr;  // null: by the scheme alone
+  WeightFit fit;
+};
+
+Result<MatrixResult> QuantizeMatrix(Value& value, const MatrixPlan& plan,
                                     const QuantizeArgs& args) {
   const TensorView before = value.constant->view();
   MatrixResult result;
   WeightReport& report = result.report;
   report.name = value.name;
   report.shape = before.shape;
-  report.scheme = scheme;
-  report.kept = args.options.scheme->keeps_stored && before.scheme != Scheme::kPlain;
+  report.scheme = plan.scheme;
+  if (plan.by) report.rule = plan.by->rule;
+  const bool chosen = plan.by && plan.by->weights;
+  report.kept = args.options.scheme->keeps_stored && before.scheme != Scheme::kPlain && !chosen;
   if (report.kept) {
     report.scheme = before.scheme;
   } else if (args.sketch) {
-    value.constant = BlankMatrix(before.shape, scheme);
+    value.constant = BlankMatrix(before.shape, plan.scheme);
   } else {
-    QuantizedTensor quantized = TRY(QuantizeTensor(before, scheme, value.name, args.pool, fit));
+    QuantizedTensor quantized =
+        TRY(QuantizeTensor(before, plan.scheme, value.name, args.pool, plan.fit));
     value.constant = std::move(quantized.tensor);
     report.snr_db = quantized.snr_db;
     result.shift = std::move(quantized.shift);
@@ -240,19 +276,26 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
   return {};
 }
 
+// Whether the algorithm has a say in how the node's matrix is rounded.
+bool IsFitted(const Graph& unit, const Node& node, const QuantOptions& options) {
+  const TensorOverride* by = OverrideOf(unit, node, options);
+  const bool off = by && by->algorithm && !*by->algorithm;
+  return !IsVocabulary(unit, node) && !off && MatrixScheme(unit, node, options) != Scheme::kPlain;
+}
+
 Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args, GptqByValue& gptqs,
                                UnitReport& report) {
   const Node& node = unit.node(id);
-  if (node.op == OpKind::kLinear || node.op == OpKind::kEmbedding) {
+  if (HasMatrix(node)) {
     Value& weight = unit.value(node.inputs[1]);
     if (!weight.constant) return {};
-    const QuantScheme& by = *args.options.scheme;
-    const bool vocabulary = IsVocabulary(unit, node);
-    const WeightFit fit =
-        vocabulary ? WeightFit() : TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
-    MatrixResult result = TRY(QuantizeMatrix(weight, MatrixScheme(unit, node, by), fit, args));
+    MatrixPlan plan{
+        MatrixScheme(unit, node, args.options), OverrideOf(unit, node, args.options), {}};
+    const bool fitted = IsFitted(unit, node, args.options);
+    if (fitted) plan.fit = TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
+    MatrixResult result = TRY(QuantizeMatrix(weight, plan, args));
     report.weights.push_back(std::move(result.report));
-    const bool correct = !vocabulary && args.options.algorithm.bias;
+    const bool correct = fitted && args.options.algorithm.bias;
     if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));
     if (correct) TRY(CorrectBias(unit, id, std::move(result.shift)));
   }

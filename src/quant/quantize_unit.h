@@ -38,6 +38,8 @@ struct QuantizeArgs {
 //                 -128 (HTP multiplies by nothing else); a cache input has the encoding of the
 //                 value that is appended to it
 //   scores        U16 over the calibrated range widened downwards by kMaskMargin
+// Where options.overrides say otherwise they decide: a representation that they give is taken
+// whatever the value's part, and a fixed range as it is, neither widened nor given up for F16.
 // The same value has the same encoding in every unit because encodings depend on what calibration
 // saw of it alone. kInvalidInput names a value without a range, or a weight that the scheme cannot
 // hold.

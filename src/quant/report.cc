@@ -20,6 +20,7 @@ Json ToJson(const ValueReport& value) {
     json["same_rows"] = value.seen->same_rows;
     json["extremes_only"] = value.seen->extremes_only;
   }
+  if (!value.rule.empty()) json["rule"] = value.rule;
   return json;
 }
 
@@ -30,6 +31,7 @@ Json ToJson(const WeightReport& weight) {
                {"bits", weight.bits},
                {"kept", weight.kept}};
   if (weight.snr_db) json["snr_db"] = *weight.snr_db;
+  if (!weight.rule.empty()) json["rule"] = weight.rule;
   return json;
 }
 

@@ -29,6 +29,7 @@ struct ValueReport {
     bool extremes_only = false;  // of attention scores only the least and greatest were seen
   };
   std::optional<Seen> seen;
+  std::string rule;  // of an overrides file, that it follows; empty: none
 };
 
 struct WeightReport {
@@ -38,6 +39,7 @@ struct WeightReport {
   double bits = 0;               // stored per weight, scales and padding included
   bool kept = false;             // the checkpoint's own blocks
   std::optional<double> snr_db;  // of the checkpoint's values over the rounding error; none: exact
+  std::string rule;              // as of a value
 };
 
 struct UnitReport {
@@ -50,9 +52,9 @@ struct UnitReport {
 };
 
 // {"unit", "clipped", "values": [{"name", "dtype", "scale", "offset", "min", "max", "mean_abs",
-//  "clipped", "constant", "same_rows", "extremes_only"}],
-//  "weights": [{"name", "shape", "scheme", "bits", "kept", "snr_db"}]}; absent figures are left
-//  out.
+//  "clipped", "constant", "same_rows", "extremes_only", "rule"}],
+//  "weights": [{"name", "shape", "scheme", "bits", "kept", "snr_db", "rule"}]}; what is absent is
+//  left out.
 nlohmann::json ToJson(const UnitReport& report);
 
 // Of a package's report.json ({"units": [ToJson(UnitReport)]}), what calibration saw of each value:

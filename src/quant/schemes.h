@@ -11,6 +11,7 @@
 #include "hexlane/status.h"
 #include "quant/algorithm/algorithm.h"
 #include "quant/observe/range_rule.h"
+#include "quant/overrides.h"
 
 namespace hexlane {
 
@@ -46,10 +47,11 @@ struct QuantOptions {
   int kv_bits = 16;     // of cached keys and values; 8 needs integer activations
   Algorithm algorithm;  // of the layers' matrices
   RangeRule observer;   // of integer activations
+  Overrides overrides;  // exceptions from all of it
 
-  bool needs_calibration() const {
-    return scheme->needs_calibration() || algorithm.needs_moments();
-  }
+  bool needs_calibration() const { return needs_ranges() || algorithm.needs_moments(); }
+  // Whether some value becomes integers by what calibration sees.
+  bool needs_ranges() const { return scheme->needs_calibration() || overrides.needs_calibration(); }
 };
 // kUsage when the options contradict each other or the target (null for the CPU) cannot run them.
 Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target);

@@ -1,0 +1,63 @@
+#include "compiler/bit_budget.h"
+
+#include <queue>
+#include <utility>
+
+namespace hexlane {
+namespace {
+
+// Damage removed for each bit added by the step after `step`.
+double Gain(const Ladder& ladder, size_t step) {
+  const Ladder::Step &from = ladder.steps[step], &to = ladder.steps[step + 1];
+  return (from.damage - to.damage) / (to.bits - from.bits);
+}
+
+}  // namespace
+
+std::vector<size_t> UpgradeOrder(std::span<const Ladder> ladders) {
+  // By gain; of equals the first ladder.
+  std::priority_queue<std::pair<double, ptrdiff_t>> next;
+  std::vector<size_t> steps(ladders.size()), order;
+  const auto offer = [&](size_t i) {
+    if (steps[i] + 1 < ladders[i].steps.size())
+      next.emplace(Gain(ladders[i], steps[i]), -static_cast<ptrdiff_t>(i));
+  };
+  for (size_t i = 0; i < ladders.size(); ++i) offer(i);
+  while (!next.empty()) {
+    const auto i = static_cast<size_t>(-next.top().second);
+    next.pop();
+    order.push_back(i);
+    ++steps[i];
+    offer(i);
+  }
+  return order;
+}
+
+std::vector<size_t> StepsAfter(std::span<const size_t> order, size_t count, size_t ladders) {
+  std::vector<size_t> steps(ladders);
+  for (const size_t i : order.first(count)) ++steps[i];
+  return steps;
+}
+
+std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits) {
+  std::vector<size_t> steps(ladders.size());
+  std::vector<bool> full(ladders.size());
+  double bits = BitsAt(ladders, steps);
+  for (const size_t i : UpgradeOrder(ladders)) {
+    if (full[i]) continue;
+    const double more = ladders[i].steps[steps[i] + 1].bits - ladders[i].steps[steps[i]].bits;
+    full[i] = bits + more > max_bits;
+    if (full[i]) continue;
+    bits += more;
+    ++steps[i];
+  }
+  return steps;
+}
+
+double BitsAt(std::span<const Ladder> ladders, std::span<const size_t> steps) {
+  double bits = 0;
+  for (size_t i = 0; i < ladders.size(); ++i) bits += ladders[i].steps[steps[i]].bits;
+  return bits;
+}
+
+}  // namespace hexlane

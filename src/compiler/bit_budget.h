@@ -1,0 +1,36 @@
+// Where bits do most good: each item can stand on the steps of a ladder, from few bits and much
+// damage to more bits and less.
+#ifndef HEXLANE_COMPILER_BIT_BUDGET_H_
+#define HEXLANE_COMPILER_BIT_BUDGET_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace hexlane {
+
+struct Ladder {
+  struct Step {
+    double bits = 0;
+    double damage = 0;
+  };
+  std::vector<Step> steps;  // bits ascend
+};
+
+// Which ladder to go up by one step, in the order of damage removed per bit added, until all are at
+// the top. Damages of different ladders are taken to add up.
+std::vector<size_t> UpgradeOrder(std::span<const Ladder> ladders);
+
+// The step of each ladder after the first `count` of `order`.
+std::vector<size_t> StepsAfter(std::span<const size_t> order, size_t count, size_t ladders);
+
+// The same after all upgrades that fit into `max_bits`, in that order; one that does not fit is
+// passed over, with those after it on the same ladder.
+std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits);
+
+// Sum over ladders of the bits at `steps`.
+double BitsAt(std::span<const Ladder> ladders, std::span<const size_t> steps);
+
+}  // namespace hexlane
+
+#endif  // HEXLANE_COMPILER_BIT_BUDGET_H_

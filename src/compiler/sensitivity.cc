@@ -1,0 +1,369 @@
+// Which matrices of a model can do with few bits: the damage of each alone, and the choice of forms
+// that a budget allows.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "compiler/bit_budget.h"
+#include "compiler/damage.h"
+#include "compiler/overrides.h"
+#include "compiler/source.h"
+#include "hexlane/compiler.h"
+#include "kernels/pack/pack.h"
+#include "quant/calibrate.h"
+#include "quant/calibration_text.h"
+#include "quant/quantize_tensor.h"
+#include "quant/matrix_scheme.h"
+
+namespace hexlane {
+namespace {
+
+constexpr size_t kWindow = 128;  // tokens
+
+struct Form {
+  Scheme scheme = Scheme::kPlain;
+  double bits = 0;   // of the whole matrix as stored
+  double error = 0;  // Σ error² / Σ weight² when rounded to nearest
+};
+
+struct Matrix {
+  std::string weight;  // layers.0.q_proj.weight
+  std::string unit;    // the first that has it: layers.0
+  int64_t parameters = 0;
+  Scheme own = Scheme::kPlain;  // what the scheme alone makes of it
+  std::vector<Form> forms;      // bits ascend
+  double unit_error = 0;        // Damage::unit_error in the first form
+  double kl = 0;                // in the first form
+  double logit_error = 0;
+  bool measured = false;  // otherwise its share of its unit's
+
+  std::string name() const { return weight.substr(0, weight.rfind(".weight")); }
+};
+
+// What goes up together: a matrix, or all of a unit.
+struct Item {
+  std::string name;
+  std::vector<Matrix*> matrices;
+  Damage damage;  // of all of them in their first forms
+  bool measured = true;
+};
+
+// Forms of more and more bits, from that of the layers on. HTP takes the highest one with integer
+// activations; only float ones go with float16 weights.
+std::vector<Scheme> Forms(const QuantScheme& scheme) {
+  std::vector<Scheme> forms = {scheme.layers};
+  const int bits = Info(scheme.layers).bits;
+  if (bits < 4) forms.push_back(Scheme::kW4Lpbq32);
+  if (bits < 8) forms.push_back(Scheme::kW8Channel);
+  if (scheme.activations == DType::kF16) forms.push_back(Scheme::kPlain);
+  return forms;
+}
+
+double StoredBits(Scheme scheme, const Shape& shape) {
+  if (scheme == Scheme::kPlain) return 16.0 * static_cast<double>(shape.elements());
+  return 8.0 * static_cast<double>(PackedBytes(scheme, shape[0], shape[1]));
+}
+
+double SnrDb(double relative_error) {
+  constexpr double kExact = 999;  // as verify reports an exact match
+  return relative_error > 0 ? std::min(kExact, -10 * std::log10(relative_error)) : kExact;
+}
+
+class Analysis {
+ public:
+  explicit Analysis(const SensitivityOptions& options)
+      : options_(options), pool_(options.threads > 0 ? options.threads : DefaultThreads()) {}
+
+  Result<SensitivityReport> Run() {
+    const auto start = std::chrono::steady_clock::now();
+    TRY(Open());
+    TRY(CollectMatrices());
+    TRY(Judge());
+    std::ranges::stable_sort(items_, std::greater(), [](const Item& i) { return i.damage.kl; });
+    for (const Item& item : items_) report_.ranking.push_back(Describe(item));
+    if (options_.max_bits > 0 || options_.max_increase > 0) TRY(Choose());
+    report_.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report_.peak_rss_bytes = PeakRssBytes();
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> Open() {
+    TRY(CheckBudget());
+    decoder_ = TRY(OpenCheckpoint(options_.model));
+    quant_.scheme = TRY(FindQuantScheme(options_.scheme));
+    if (quant_.scheme->keeps_stored || quant_.scheme->layers == Scheme::kPlain) {
+      return Usage("{} rounds no matrix that could be given more bits", quant_.scheme->name)
+          .Remedy("Choose a scheme such as w4a16");
+    }
+    report_.scheme = quant_.scheme->name;
+    tensors_ = TRY(TensorsOf(*decoder_, quant_.algorithm));
+    return ReadWindows();
+  }
+
+  Result<void> CheckBudget() const {
+    const bool bits = options_.max_bits > 0, increase = options_.max_increase > 0;
+    if (options_.tokens < 2) return Usage("{} tokens", options_.tokens).Want("at least 2");
+    if (bits && increase)
+      return Usage("two budgets").Remedy("Give --max-bits or --max-ppl-increase");
+    if (bits || increase || options_.output.empty()) return {};
+    return Usage("overrides without a budget").Remedy("Add --max-bits or --max-ppl-increase");
+  }
+
+  Result<void> ReadWindows() {
+    std::string text(DefaultCalibrationText());
+    if (!options_.text.empty()) text = TRY(ReadTextFile(options_.text));
+    std::vector<int32_t> ids = TRY(OpenTokenizer(options_.model))->Encode(text);
+    if (ids.size() < 2) return InvalidInput("'{}' has no tokens", options_.text.string());
+    ids.resize(std::min(ids.size(), static_cast<size_t>(options_.tokens)));
+    windows_ = CalibrationWindows(ids, kWindow, (ids.size() + kWindow - 1) / kWindow);
+    for (const auto& window : windows_) report_.tokens += static_cast<int>(window.size());
+    return {};
+  }
+
+  Result<void> CollectMatrices() {
+    std::set<std::string> seen;
+    for (int index = 0; index < decoder_->unit_count(); ++index) {
+      const Graph unit = TRY(decoder_->Build(index));
+      for (const Node& node : unit.nodes()) {
+        if (node.op != OpKind::kLinear && node.op != OpKind::kEmbedding) continue;
+        if (!seen.insert(unit.value(node.inputs[1]).name).second) continue;
+        matrices_.push_back(TRY(MatrixOf(unit, node)));
+        report_.parameters += matrices_.back().parameters;
+      }
+      decoder_->checkpoint().DropPages();
+    }
+    return {};
+  }
+
+  Result<Matrix> MatrixOf(const Graph& unit, const Node& node) {
+    const Value& weight = unit.value(node.inputs[1]);
+    Matrix matrix{.weight = weight.name, .unit = unit.name()};
+    matrix.parameters = weight.shape.elements();
+    matrix.own = IsVocabulary(unit, node) ? quant_.scheme->vocabulary : quant_.scheme->layers;
+    for (const Scheme scheme : Forms(*quant_.scheme)) {
+      const QuantizedTensor quantized =
+          TRY(QuantizeTensor(weight.constant->view(), scheme, weight.name, &pool_));
+      const double error = quantized.snr_db ? std::pow(10, -*quantized.snr_db / 10) : 0;
+      matrix.forms.push_back({scheme, StoredBits(scheme, weight.shape), error});
+    }
+    return matrix;
+  }
+
+  Candidate CandidateOf(std::span<Matrix* const> matrices) const {
+    Candidate candidate;
+    for (const Matrix* matrix : matrices)
+      candidate.matrices[matrix->weight] = matrix->forms[0].scheme;
+    return candidate;
+  }
+
+  std::vector<Item> Units() {
+    std::vector<Item> units;
+    for (Matrix& matrix : matrices_) {
+      if (units.empty() || units.back().name != matrix.unit) units.push_back({matrix.unit, {}, {}});
+      units.back().matrices.push_back(&matrix);
+    }
+    return units;
+  }
+
+  // Units as a whole are measured, their matrices share that by what each alone does to the unit's
+  // output, and the worst of them are measured too.
+  Result<void> Judge() {
+    DamageMeter meter = Meter();
+    std::vector<Item> units = Units();
+    std::vector<Candidate> candidates;
+    for (const Item& unit : units) candidates.push_back(CandidateOf(unit.matrices));
+    for (Matrix& matrix : matrices_) {
+      Matrix* const alone = &matrix;
+      if (options_.by_layer) break;
+      candidates.push_back(CandidateOf({&alone, 1}));
+      candidates.back().local = true;
+    }
+    const std::vector<Damage> damages = TRY(meter.Measure(candidates));
+    for (size_t i = 0; i < units.size(); ++i) units[i].damage = damages[i];
+    items_ = std::move(units);
+    if (options_.by_layer) return {};
+    for (size_t i = 0; i < matrices_.size(); ++i)
+      matrices_[i].unit_error = damages[items_.size() + i].unit_error;
+    Share();
+    return MeasureWorst(meter);
+  }
+
+  // From units to single matrices.
+  void Share() {
+    std::vector<Item> single;
+    for (const Item& unit : items_) {
+      double sum = 0;
+      for (const Matrix* matrix : unit.matrices) sum += matrix->unit_error;
+      for (Matrix* matrix : unit.matrices) {
+        const bool whole = unit.matrices.size() == 1;
+        const double share = whole ? 1 : sum > 0 ? matrix->unit_error / sum : 0;
+        single.push_back({matrix->name(), {matrix}, unit.damage, whole});
+        single.back().damage.kl *= share;
+        single.back().damage.logit_error *= share;
+      }
+    }
+    items_ = std::move(single);
+  }
+
+  Result<void> MeasureWorst(DamageMeter& meter) {
+    std::vector<Item*> worst;
+    for (Item& item : items_)
+      if (!item.measured) worst.push_back(&item);
+    std::ranges::stable_sort(worst, std::greater(), [](const Item* i) { return i->damage.kl; });
+    worst.resize(std::min(worst.size(), static_cast<size_t>(options_.measured)));
+    std::vector<Candidate> candidates;
+    for (const Item* item : worst) candidates.push_back(CandidateOf(item->matrices));
+    const std::vector<Damage> damages = TRY(meter.Measure(candidates));
+    for (size_t i = 0; i < worst.size(); ++i) {
+      worst[i]->damage = damages[i];
+      worst[i]->measured = true;
+    }
+    return {};
+  }
+
+  DamageMeter Meter() const { return {*decoder_, windows_, pool_, options_.progress}; }
+
+  MatrixDamage Describe(const Item& item) const {
+    MatrixDamage damage{.name = item.name,
+                        .scheme = std::string(WeightsName(item.matrices[0]->forms[0].scheme)),
+                        .kl = item.damage.kl,
+                        .snr_db = SnrDb(item.damage.logit_error),
+                        .measured = item.measured};
+    for (const Matrix* matrix : item.matrices) damage.parameters += matrix->parameters;
+    return damage;
+  }
+
+  // Divergence goes with the square of a small error.
+  Ladder LadderOf(const Item& item) const {
+    Ladder ladder;
+    ladder.steps.resize(item.matrices[0]->forms.size());
+    double parameters = 0;
+    for (const Matrix* matrix : item.matrices)
+      parameters += static_cast<double>(matrix->parameters);
+    for (const Matrix* matrix : item.matrices) {
+      const double weight = static_cast<double>(matrix->parameters) / parameters;
+      for (size_t i = 0; i < ladder.steps.size(); ++i) {
+        const double first = matrix->forms[0].error;
+        ladder.steps[i].bits += matrix->forms[i].bits;
+        if (first > 0)
+          ladder.steps[i].damage += item.damage.kl * weight * matrix->forms[i].error / first;
+      }
+    }
+    return ladder;
+  }
+
+  Result<void> Choose() {
+    std::vector<Ladder> ladders;
+    for (const Item& item : items_) ladders.push_back(LadderOf(item));
+    report_.uniform = TRY(Measure({}));
+    const std::vector<size_t> steps =
+        options_.max_bits > 0 ? TRY(WithinBits(ladders)) : TRY(WithinIncrease(ladders));
+    report_.mixed = TRY(Measure(RulesFor(steps)));
+    if (options_.output.empty()) return {};
+    return WriteFileAtomically(options_.output, FileOf(RulesFor(steps)).dump(1) + "\n");
+  }
+
+  Result<std::vector<size_t>> WithinBits(std::span<const Ladder> ladders) const {
+    const auto parameters = static_cast<double>(report_.parameters);
+    const double least = BitsAt(ladders, std::vector<size_t>(ladders.size())) / parameters;
+    if (least > options_.max_bits) {
+      return InvalidInput(
+                 "{} needs {:.3f} bits per weight with all matrices in their smallest form",
+                 quant_.scheme->name, least)
+          .Got("--max-bits {}", options_.max_bits)
+          .Remedy("Allow more bits, or choose a scheme with fewer");
+    }
+    return StepsWithin(ladders, options_.max_bits * parameters);
+  }
+
+  // The fewest upgrades whose measured increase is small enough, by halving.
+  Result<std::vector<size_t>> WithinIncrease(std::span<const Ladder> ladders) {
+    const std::vector<size_t> order = UpgradeOrder(ladders);
+    const auto increase = [&](size_t count) -> Result<double> {
+      const auto steps = StepsAfter(order, count, ladders.size());
+      return TRY(Measure(RulesFor(steps))).log_perplexity_increase;
+    };
+    const double least = TRY(increase(order.size()));
+    if (least > options_.max_increase) {
+      return InvalidInput("with every matrix at its most bits the log-perplexity still grows")
+          .Want("at most {:.4f} nats", options_.max_increase)
+          .Got("{:.4f}", least)
+          .Remedy("Allow a larger increase, or measure more --tokens");
+    }
+    size_t low = 0, high = order.size();  // `high` is good
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (TRY(increase(middle)) > options_.max_increase)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return StepsAfter(order, high, ladders.size());
+  }
+
+  // For what is not as the scheme alone would have it, in the order of the model.
+  std::vector<OverrideRule> RulesFor(std::span<const size_t> steps) const {
+    std::map<std::string, Scheme> chosen;
+    for (size_t i = 0; i < items_.size(); ++i)
+      for (const Matrix* matrix : items_[i].matrices)
+        chosen[matrix->weight] = matrix->forms[steps[i]].scheme;
+    std::vector<OverrideRule> rules;
+    for (const Matrix& matrix : matrices_) {
+      const Scheme scheme = chosen.at(matrix.weight);
+      if (scheme == matrix.own) continue;
+      rules.push_back(
+          {.pattern = matrix.name(), .gives = {.weights = scheme, .rule = matrix.name()}});
+    }
+    return rules;
+  }
+
+  Json FileOf(const std::vector<OverrideRule>& rules) const {
+    Json json = {{"quant", quant_.scheme->name}, {"rules", Json::array()}};
+    for (const OverrideRule& rule : rules)
+      json["rules"].push_back(
+          {{"pattern", rule.pattern}, {"weights", WeightsName(*rule.gives.weights)}});
+    return json;
+  }
+
+  Result<MixedQuality> Measure(const std::vector<OverrideRule>& rules) {
+    QuantOptions quant = quant_;
+    quant.overrides = TRY(Overrides::Settle({.rules = rules}, tensors_));
+    double bits = 0;
+    for (const Matrix& matrix : matrices_) {
+      const TensorOverride* by = quant.overrides.OfMatrix(matrix.weight);
+      const Scheme scheme = by ? *by->weights : matrix.own;
+      const auto form = std::ranges::find(matrix.forms, scheme, &Form::scheme);
+      CHECK(form != matrix.forms.end());
+      bits += form->bits;
+    }
+    const TextComparison quality = TRY(Meter().MeasureQuantised(quant));
+    return MixedQuality{.bits_per_weight = bits / static_cast<double>(report_.parameters),
+                        .overrides = static_cast<int>(rules.size()),
+                        .kl = quality.kl_mean,
+                        .log_perplexity_increase = quality.log_perplexity_increase};
+  }
+
+  const SensitivityOptions& options_;
+  mutable ThreadPool pool_;
+  std::shared_ptr<const Decoder> decoder_;
+  QuantOptions quant_;
+  OverridableTensors tensors_;
+  std::vector<std::vector<int32_t>> windows_;
+  std::vector<Matrix> matrices_;
+  std::vector<Item> items_;
+  SensitivityReport report_;
+};
+
+}  // namespace
+
+Result<SensitivityReport> AnalyseSensitivity(const SensitivityOptions& options) {
+  return Analysis(options).Run();
+}
+
+}  // namespace hexlane
