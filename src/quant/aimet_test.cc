@@ -121,7 +121,7 @@ TEST(Aimet, WrittenEntriesDescribeTheWeights) {
     for (size_t i = 0; i < want.size(); ++i) {
       // An affine block's minimum becomes a multiple of its scale: off by half a step at most.
       const double step = *std::ranges::max_element(matrix.scales);
-      const double tolerance = scheme == Scheme::kW4Affine32 ? 0.5 * step : 1e-5;
+      const double tolerance = Info(scheme).scale == ScaleKind::kAffine ? 0.5 * step : 1e-5;
       EXPECT_NEAR(got[i], want[i], tolerance) << Info(scheme).name;
     }
     const auto rules =

@@ -157,7 +157,7 @@ TEST(Overrides, QuantizeUnitTakesThemAndReportsTheRule) {
                                  {"pattern": "o", "weights": "f16", "activations": "f16"},
                                  {"pattern": "gate", "min": -3, "max": 5}])");
   EXPECT_EQ(layer.scheme("down.weight"), Scheme::kW8Channel);
-  EXPECT_EQ(layer.scheme("up.weight"), Scheme::kW4Lpbq32);
+  EXPECT_EQ(layer.scheme("up.weight"), Scheme::kW4Lpbq16) << "32 do not divide its columns";
   EXPECT_EQ(layer.scheme("o.weight"), Scheme::kPlain);
   EXPECT_EQ(layer.encoding("o").dtype, DType::kF16);
   EXPECT_EQ(layer.encoding("gate"), AsymmetricEncoding({-3, 5}, DType::kU16));

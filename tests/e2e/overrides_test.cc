@@ -26,7 +26,8 @@ class OverridesFile : public ScratchTest {
   }
   // Of report.json, by name.
   Json Reported(const std::string& list, const std::string& name) const {
-    for (const Json& unit : ReadJsonFile(scratch() / "package/report.json")["units"])
+    const Json report = ReadJsonFile(scratch() / "package/report.json");
+    for (const Json& unit : report["units"])
       for (const Json& entry : unit[list])
         if (entry["name"] == name) return entry;
     ADD_FAILURE() << name << " is not in the report";
