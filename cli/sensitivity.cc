@@ -82,6 +82,10 @@ void AddOptions(CLI::App& app, SensitivityArguments& arguments) {
   app.add_option("MODEL", options.model, "Hugging Face folder or .gguf file")->required();
   app.add_option("--quant", options.scheme, "scheme whose rounding is judged")
       ->capture_default_str();
+  app.add_option("--algorithm", options.algorithm, "what convert will be given: search, gptq, bias")
+      ->capture_default_str();
+  app.add_option("--soc", options.socs,
+                 "NPUs that must take the forms that are chosen (default: any one will do)");
   app.add_option("--by", arguments.by, "what is rounded alone: matrix or layer")
       ->capture_default_str()
       ->check(CLI::IsMember({"matrix", "layer"}));

@@ -176,9 +176,13 @@ Result<void> ExportEncodings(const std::filesystem::path& package,
 struct SensitivityOptions {
   std::filesystem::path model;   // a checkpoint
   std::string scheme = "w4a16";  // what matrices are rounded to, by its form for layers' matrices
-  bool by_layer = false;         // all matrices of a unit at once
-  std::filesystem::path text;    // empty: the built-in calibration text
-  int tokens = 512;              // of it
+  // As convert will be given it, without rotate, smooth and awq.
+  std::string algorithm = "rtn";
+  // NPUs that must take the forms that are chosen; none: it is enough that some known one does.
+  std::vector<std::string> socs;
+  bool by_layer = false;       // all matrices of a unit at once
+  std::filesystem::path text;  // empty: the built-in calibration text
+  int tokens = 512;            // of it
   int measured = 32;  // matrices whose own divergence is measured, those estimated to be worst
   // At most one budget; with one, forms are chosen within it.
   double max_bits = 0;           // per weight, all matrices counted; 0: none
@@ -218,8 +222,8 @@ struct SensitivityReport {
   size_t peak_rss_bytes = 0;
 };
 
-// kUsage: two budgets, an output without one, a scheme that rounds nothing. kInvalidInput: a budget
-// that no choice meets.
+// kUsage: two budgets, an output without one, a scheme that rounds nothing, an algorithm that
+// changes more than rounding. kInvalidInput: a budget that no choice meets.
 Result<SensitivityReport> AnalyseSensitivity(const SensitivityOptions& options);
 
 // ---- verify, eval, dump

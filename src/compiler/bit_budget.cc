@@ -1,18 +1,36 @@
 #include "compiler/bit_budget.h"
 
+#include <algorithm>
 #include <queue>
+#include <tuple>
 #include <utility>
+
+#include "base/check.h"
 
 namespace hexlane {
 namespace {
 
-// Damage removed for each bit added by the step after `step`.
-double Gain(const Ladder& ladder, size_t step) {
-  const Ladder::Step &from = ladder.steps[step], &to = ladder.steps[step + 1];
+// Damage removed for each bit added.
+double Gain(const Ladder::Step& from, const Ladder::Step& to) {
   return (from.damage - to.damage) / (to.bits - from.bits);
 }
 
 }  // namespace
+
+// The lower convex hull of damage over bits, as far as it falls.
+Ladder LadderOf(std::vector<Ladder::Step> forms) {
+  CHECK(!forms.empty());
+  std::ranges::stable_sort(
+      forms, {}, [](const Ladder::Step& form) { return std::tuple(form.bits, form.damage); });
+  std::vector<Ladder::Step> hull;
+  for (const Ladder::Step& form : forms) {
+    if (!hull.empty() && form.damage >= hull.back().damage) continue;
+    while (hull.size() > 1 && Gain(hull[hull.size() - 2], hull.back()) <= Gain(hull.back(), form))
+      hull.pop_back();
+    hull.push_back(form);
+  }
+  return {std::move(hull)};
+}
 
 std::vector<size_t> UpgradeOrder(std::span<const Ladder> ladders) {
   // By gain; of equals the first ladder.
@@ -20,7 +38,8 @@ std::vector<size_t> UpgradeOrder(std::span<const Ladder> ladders) {
   std::vector<size_t> steps(ladders.size()), order;
   const auto offer = [&](size_t i) {
     if (steps[i] + 1 < ladders[i].steps.size())
-      next.emplace(Gain(ladders[i], steps[i]), -static_cast<ptrdiff_t>(i));
+      next.emplace(Gain(ladders[i].steps[steps[i]], ladders[i].steps[steps[i] + 1]),
+                   -static_cast<ptrdiff_t>(i));
   };
   for (size_t i = 0; i < ladders.size(); ++i) offer(i);
   while (!next.empty()) {

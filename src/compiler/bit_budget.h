@@ -13,9 +13,14 @@ struct Ladder {
   struct Step {
     double bits = 0;
     double damage = 0;
+    size_t form = 0;  // the caller's
   };
-  std::vector<Step> steps;  // bits ascend
+  std::vector<Step> steps;  // bits ascend; damage falls, by less for each bit the higher it goes
 };
+
+// Those of `forms`, in any order, that a ladder has: the others are no better than a mixture of
+// cheaper and dearer ones. At least one.
+Ladder LadderOf(std::vector<Ladder::Step> forms);
 
 // Which ladder to go up by one step, in the order of damage removed per bit added, until all are at
 // the top. Damages of different ladders are taken to add up.

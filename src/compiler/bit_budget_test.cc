@@ -33,6 +33,22 @@ TEST(BitBudget, StaysWithinTheBudgetAndPassesOverWhatDoesNotFit) {
   EXPECT_THAT(StepsWithin(large, 500), ElementsAre(0, 1));
 }
 
+std::vector<size_t> FormsOf(const Ladder& ladder) {
+  std::vector<size_t> forms;
+  for (const Ladder::Step& step : ladder.steps) forms.push_back(step.form);
+  return forms;
+}
+
+TEST(BitBudget, ALadderHasOnlyFormsThatPay) {
+  // Of equal bits the better; none that costs more than a better one; none above the line between
+  // its neighbours: half of 0 and half of 3 has 6 bits and damage 5, form 4 has 7.
+  EXPECT_THAT(FormsOf(LadderOf({{4, 10, 0}, {5, 11, 1}, {4, 12, 2}, {8, 0, 3}, {6, 7, 4}})),
+              ElementsAre(0, 3));
+  EXPECT_THAT(FormsOf(LadderOf({{8, 0, 0}, {6, 2, 1}, {4, 10, 2}, {16, 0, 3}})),
+              ElementsAre(2, 1, 0));
+  EXPECT_THAT(FormsOf(LadderOf({{5, 0, 7}})), ElementsAre(7));
+}
+
 TEST(BitBudget, ALadderOfOneStepStaysWhereItIs) {
   const std::vector<Ladder> fixed = {{{{800, 1}}}};
   EXPECT_TRUE(UpgradeOrder(fixed).empty());

@@ -291,7 +291,20 @@ void AddWindow(std::span<const float> exact, std::span<const float> got,
 }  // namespace
 
 Result<TextComparison> DamageMeter::MeasureQuantised(const QuantOptions& options) {
+  CHECK(!options.algorithm.rotate && !options.algorithm.migrates());
   Calibrator calibrator(windows_, &pool_);
+  const bool follows = options.algorithm.needs_moments();
+  const auto quantise = [&](Graph& unit, bool is_last) -> Result<void> {
+    MomentsByValue moments;
+    if (follows)
+      TRY(calibrator.Observe(unit, moments));
+    else if (options.needs_ranges())
+      TRY(calibrator.Advance(unit, is_last));
+    TRY(QuantizeUnit(
+        unit,
+        {.options = options, .ranges = &calibrator.ranges(), .moments = &moments, .pool = &pool_}));
+    return follows && !is_last ? calibrator.Follow(unit) : Result<void>();
+  };
   States exact, states;
   States* const exact_batch = &exact;
   States* const batch = &states;
@@ -301,15 +314,13 @@ Result<TextComparison> DamageMeter::MeasureQuantised(const QuantOptions& options
   for (int index = 0; index < last; ++index) {
     Graph unit = TRY(decoder_.Build(index));
     Decode(unit);
-    if (options.needs_ranges()) TRY(calibrator.Advance(unit, false));
     TRY(Advance(unit, windows_, {&exact_batch, 1}, in_float));
-    TRY(QuantizeUnit(unit, {.options = options, .ranges = &calibrator.ranges(), .pool = &pool_}));
+    TRY(quantise(unit, false));
     TRY(Advance(unit, windows_, {&batch, 1}, quantised));
   }
   Graph unit = TRY(decoder_.Build(last));
   Head exact_head(unit, in_float);
-  if (options.needs_ranges()) TRY(calibrator.Advance(unit, true));
-  TRY(QuantizeUnit(unit, {.options = options, .ranges = &calibrator.ranges(), .pool = &pool_}));
+  TRY(quantise(unit, true));
   Head head(std::move(unit), quantised);
   TextComparisonSum sum;
   for (size_t w = 0; w < windows_.size(); ++w)

@@ -43,7 +43,8 @@ class DamageMeter {
   // candidates as kStateBytes hold (the others in further sweeps), two windows of logits.
   Result<std::vector<Damage>> Measure(std::span<const Candidate> candidates);
 
-  // The whole model quantised, with activations; ranges are of the same windows.
+  // The whole model quantised, with activations; ranges, and what the algorithm looks at, are of
+  // the same windows. No algorithm that rotates or migrates scales.
   Result<TextComparison> MeasureQuantised(const QuantOptions& options);
 
   static constexpr size_t kStateBytes = 256u << 20;

@@ -6,8 +6,8 @@
 
 #include "backends/emitters.h"
 #include "base/file.h"
-#include "quant/quantize_unit.h"
 #include "quant/matrix_scheme.h"
+#include "quant/quantize_unit.h"
 
 namespace hexlane {
 namespace {

@@ -12,11 +12,10 @@
 #include "compiler/damage.h"
 #include "compiler/overrides.h"
 #include "compiler/source.h"
+#include "compiler/weight_forms.h"
 #include "hexlane/compiler.h"
-#include "kernels/pack/pack.h"
 #include "quant/calibrate.h"
 #include "quant/calibration_text.h"
-#include "quant/quantize_tensor.h"
 #include "quant/matrix_scheme.h"
 
 namespace hexlane {
@@ -24,49 +23,33 @@ namespace {
 
 constexpr size_t kWindow = 128;  // tokens
 
-struct Form {
-  Scheme scheme = Scheme::kPlain;
-  double bits = 0;   // of the whole matrix as stored
-  double error = 0;  // Σ error² / Σ weight² when rounded to nearest
-};
-
 struct Matrix {
   std::string weight;  // layers.0.q_proj.weight
   std::string unit;    // the first that has it: layers.0
-  int64_t parameters = 0;
-  Scheme own = Scheme::kPlain;  // what the scheme alone makes of it
-  std::vector<Form> forms;      // bits ascend
-  double unit_error = 0;        // Damage::unit_error in the first form
-  double kl = 0;                // in the first form
-  double logit_error = 0;
-  bool measured = false;  // otherwise its share of its unit's
+  Shape shape;
+  Scheme own = Scheme::kPlain;    // what the scheme alone makes of it
+  std::vector<WeightForm> tried;  // one for each of AllForms, as it fits the matrix
+  std::set<Scheme> refused;       // of AllForms
+  size_t judged = 0;              // index of the form whose damage is looked at
+  double unit_error = 0;          // Damage::unit_error in that form
 
   std::string name() const { return weight.substr(0, weight.rfind(".weight")); }
+  const WeightForm& judged_form() const { return tried[judged]; }
 };
 
 // What goes up together: a matrix, or all of a unit.
 struct Item {
   std::string name;
   std::vector<Matrix*> matrices;
-  Damage damage;  // of all of them in their first forms
+  Damage damage;  // of all of them in the forms that are judged
   bool measured = true;
+
+  int64_t parameters() const {
+    int64_t sum = 0;
+    for (const Matrix* matrix : matrices) sum += matrix->shape.elements();
+    return sum;
+  }
 };
-
-// Forms of more and more bits, from that of the layers on. HTP takes the highest one with integer
-// activations; only float ones go with float16 weights.
-std::vector<Scheme> Forms(const QuantScheme& scheme) {
-  std::vector<Scheme> forms = {scheme.layers};
-  const int bits = Info(scheme.layers).bits;
-  if (bits < 4) forms.push_back(Scheme::kW4Lpbq32);
-  if (bits < 8) forms.push_back(Scheme::kW8Channel);
-  if (scheme.activations == DType::kF16) forms.push_back(Scheme::kPlain);
-  return forms;
-}
-
-double StoredBits(Scheme scheme, const Shape& shape) {
-  if (scheme == Scheme::kPlain) return 16.0 * static_cast<double>(shape.elements());
-  return 8.0 * static_cast<double>(PackedBytes(scheme, shape[0], shape[1]));
-}
 
 double SnrDb(double relative_error) {
   constexpr double kExact = 999;  // as verify reports an exact match
@@ -101,6 +84,13 @@ class Analysis {
       return Usage("{} rounds no matrix that could be given more bits", quant_.scheme->name)
           .Remedy("Choose a scheme such as w4a16");
     }
+    quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
+    if (quant_.algorithm.rotate || quant_.algorithm.migrates()) {
+      return Usage("--algorithm {} changes the matrices themselves", options_.algorithm)
+          .Want("rtn, or search, gptq and bias joined by +");
+    }
+    for (const std::string& soc : options_.socs) targets_.push_back(TRY(FindTarget(soc)));
+    for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
     report_.scheme = quant_.scheme->name;
     tensors_ = TRY(TensorsOf(*decoder_, quant_.algorithm));
     return ReadWindows();
@@ -127,38 +117,55 @@ class Analysis {
   }
 
   Result<void> CollectMatrices() {
-    std::set<std::string> seen;
+    const NpuForms npu = TRY(NpuForms::Create(quant_, targets_));
+    std::map<std::string, size_t> seen;
     for (int index = 0; index < decoder_->unit_count(); ++index) {
       const Graph unit = TRY(decoder_->Build(index));
       for (const Node& node : unit.nodes()) {
-        if (node.op != OpKind::kLinear && node.op != OpKind::kEmbedding) continue;
-        if (!seen.insert(unit.value(node.inputs[1]).name).second) continue;
+        if (!HasMatrix(node)) continue;
+        if (!seen.emplace(unit.value(node.inputs[1]).name, matrices_.size()).second) continue;
         matrices_.push_back(TRY(MatrixOf(unit, node)));
-        report_.parameters += matrices_.back().parameters;
+        report_.parameters += matrices_.back().shape.elements();
       }
+      for (const auto& [weight, forms] : TRY(npu.Refused(unit)))
+        matrices_[seen.at(weight)].refused.insert(forms.begin(), forms.end());
       decoder_->checkpoint().DropPages();
     }
+    for (Matrix& matrix : matrices_) ChooseJudged(matrix);
     return {};
   }
 
   Result<Matrix> MatrixOf(const Graph& unit, const Node& node) {
     const Value& weight = unit.value(node.inputs[1]);
-    Matrix matrix{.weight = weight.name, .unit = unit.name()};
-    matrix.parameters = weight.shape.elements();
-    matrix.own = IsVocabulary(unit, node) ? quant_.scheme->vocabulary : quant_.scheme->layers;
-    for (const Scheme scheme : Forms(*quant_.scheme)) {
-      const QuantizedTensor quantized =
-          TRY(QuantizeTensor(weight.constant->view(), scheme, weight.name, &pool_));
-      const double error = quantized.snr_db ? std::pow(10, -*quantized.snr_db / 10) : 0;
-      matrix.forms.push_back({scheme, StoredBits(scheme, weight.shape), error});
+    Matrix matrix{.weight = weight.name, .unit = unit.name(), .shape = weight.shape};
+    matrix.own = MatrixScheme(unit, node, quant_);
+    for (const Scheme form : forms_) {
+      const Scheme fitting = WithBlocksThatDivide(form, weight.shape[1]);
+      matrix.tried.push_back(
+          TRY(TryForm(weight.constant->view(), fitting, quant_.algorithm.search, &pool_)));
     }
     return matrix;
+  }
+
+  // The form of the scheme's layers; where it loses nothing of the matrix, the next smaller one
+  // that does.
+  void ChooseJudged(Matrix& matrix) const {
+    const auto own = std::ranges::find(forms_, quant_.scheme->layers) - forms_.begin();
+    matrix.judged = static_cast<size_t>(own);
+    if (matrix.judged_form().error > 0) return;
+    const double most = matrix.judged_form().bits;
+    for (size_t i = 0; i < forms_.size(); ++i) {
+      const WeightForm& form = matrix.tried[i];
+      if (matrix.refused.contains(forms_[i]) || form.error == 0 || form.bits > most) continue;
+      const bool none_yet = matrix.judged_form().error == 0;
+      if (none_yet || form.bits > matrix.judged_form().bits) matrix.judged = i;
+    }
   }
 
   Candidate CandidateOf(std::span<Matrix* const> matrices) const {
     Candidate candidate;
     for (const Matrix* matrix : matrices)
-      candidate.matrices[matrix->weight] = matrix->forms[0].scheme;
+      candidate.matrices[matrix->weight] = matrix->judged_form().scheme;
     return candidate;
   }
 
@@ -231,42 +238,44 @@ class Analysis {
 
   MatrixDamage Describe(const Item& item) const {
     MatrixDamage damage{.name = item.name,
-                        .scheme = std::string(WeightsName(item.matrices[0]->forms[0].scheme)),
+                        .scheme = std::string(WeightsName(item.matrices[0]->judged_form().scheme)),
+                        .parameters = item.parameters(),
                         .kl = item.damage.kl,
                         .snr_db = SnrDb(item.damage.logit_error),
                         .measured = item.measured};
-    for (const Matrix* matrix : item.matrices) damage.parameters += matrix->parameters;
     return damage;
   }
 
-  // Divergence goes with the square of a small error.
-  Ladder LadderOf(const Item& item) const {
-    Ladder ladder;
-    ladder.steps.resize(item.matrices[0]->forms.size());
-    double parameters = 0;
-    for (const Matrix* matrix : item.matrices)
-      parameters += static_cast<double>(matrix->parameters);
-    for (const Matrix* matrix : item.matrices) {
-      const double weight = static_cast<double>(matrix->parameters) / parameters;
-      for (size_t i = 0; i < ladder.steps.size(); ++i) {
-        const double first = matrix->forms[0].error;
-        ladder.steps[i].bits += matrix->forms[i].bits;
-        if (first > 0)
-          ladder.steps[i].damage += item.damage.kl * weight * matrix->forms[i].error / first;
+  // Divergence goes with the square of a small error; among an item's matrices it is shared out by
+  // their sizes.
+  Ladder LadderFor(const Item& item) const {
+    std::vector<Ladder::Step> steps;
+    for (size_t form = 0; form < forms_.size(); ++form) {
+      const auto refuses = [&](const Matrix* m) { return m->refused.contains(forms_[form]); };
+      if (std::ranges::any_of(item.matrices, refuses)) continue;
+      Ladder::Step step{.form = form};
+      for (const Matrix* matrix : item.matrices) {
+        const double judged = matrix->judged_form().error;
+        const double share =
+            static_cast<double>(matrix->shape.elements()) / static_cast<double>(item.parameters());
+        step.bits += matrix->tried[form].bits;
+        if (judged > 0) step.damage += item.damage.kl * share * matrix->tried[form].error / judged;
       }
+      steps.push_back(step);
     }
-    return ladder;
+    return LadderOf(std::move(steps));
   }
 
   Result<void> Choose() {
     std::vector<Ladder> ladders;
-    for (const Item& item : items_) ladders.push_back(LadderOf(item));
+    for (const Item& item : items_) ladders.push_back(LadderFor(item));
     report_.uniform = TRY(Measure({}));
     const std::vector<size_t> steps =
         options_.max_bits > 0 ? TRY(WithinBits(ladders)) : TRY(WithinIncrease(ladders));
-    report_.mixed = TRY(Measure(RulesFor(steps)));
+    report_.mixed = TRY(Measure(RulesFor(FormsAt(ladders, steps))));
     if (options_.output.empty()) return {};
-    return WriteFileAtomically(options_.output, FileOf(RulesFor(steps)).dump(1) + "\n");
+    return WriteFileAtomically(options_.output,
+                               FileOf(RulesFor(FormsAt(ladders, steps))).dump(1) + "\n");
   }
 
   Result<std::vector<size_t>> WithinBits(std::span<const Ladder> ladders) const {
@@ -274,10 +283,10 @@ class Analysis {
     const double least = BitsAt(ladders, std::vector<size_t>(ladders.size())) / parameters;
     if (least > options_.max_bits) {
       return InvalidInput(
-                 "{} needs {:.3f} bits per weight with all matrices in their smallest form",
-                 quant_.scheme->name, least)
+                 "{:.3f} bits per weight are needed with all matrices in their smallest form",
+                 least)
           .Got("--max-bits {}", options_.max_bits)
-          .Remedy("Allow more bits, or choose a scheme with fewer");
+          .Remedy("Allow more bits");
     }
     return StepsWithin(ladders, options_.max_bits * parameters);
   }
@@ -287,7 +296,7 @@ class Analysis {
     const std::vector<size_t> order = UpgradeOrder(ladders);
     const auto increase = [&](size_t count) -> Result<double> {
       const auto steps = StepsAfter(order, count, ladders.size());
-      return TRY(Measure(RulesFor(steps))).log_perplexity_increase;
+      return TRY(Measure(RulesFor(FormsAt(ladders, steps)))).log_perplexity_increase;
     };
     const double least = TRY(increase(order.size()));
     if (least > options_.max_increase) {
@@ -307,12 +316,20 @@ class Analysis {
     return StepsAfter(order, high, ladders.size());
   }
 
+  // By item, as an index of forms_.
+  static std::vector<size_t> FormsAt(std::span<const Ladder> ladders,
+                                     std::span<const size_t> steps) {
+    std::vector<size_t> forms;
+    for (size_t i = 0; i < steps.size(); ++i) forms.push_back(ladders[i].steps[steps[i]].form);
+    return forms;
+  }
+
   // For what is not as the scheme alone would have it, in the order of the model.
-  std::vector<OverrideRule> RulesFor(std::span<const size_t> steps) const {
+  std::vector<OverrideRule> RulesFor(std::span<const size_t> forms) const {
     std::map<std::string, Scheme> chosen;
     for (size_t i = 0; i < items_.size(); ++i)
       for (const Matrix* matrix : items_[i].matrices)
-        chosen[matrix->weight] = matrix->forms[steps[i]].scheme;
+        chosen[matrix->weight] = matrix->tried[forms[i]].scheme;
     std::vector<OverrideRule> rules;
     for (const Matrix& matrix : matrices_) {
       const Scheme scheme = chosen.at(matrix.weight);
@@ -338,9 +355,7 @@ class Analysis {
     for (const Matrix& matrix : matrices_) {
       const TensorOverride* by = quant.overrides.OfMatrix(matrix.weight);
       const Scheme scheme = by ? *by->weights : matrix.own;
-      const auto form = std::ranges::find(matrix.forms, scheme, &Form::scheme);
-      CHECK(form != matrix.forms.end());
-      bits += form->bits;
+      bits += StoredBits(scheme, matrix.shape);
     }
     const TextComparison quality = TRY(Meter().MeasureQuantised(quant));
     return MixedQuality{.bits_per_weight = bits / static_cast<double>(report_.parameters),
@@ -355,6 +370,8 @@ class Analysis {
   QuantOptions quant_;
   OverridableTensors tensors_;
   std::vector<std::vector<int32_t>> windows_;
+  std::vector<const Target*> targets_;
+  const std::vector<Scheme> forms_ = AllForms();
   std::vector<Matrix> matrices_;
   std::vector<Item> items_;
   SensitivityReport report_;

@@ -38,7 +38,7 @@ inline const TensorOverride* OverrideOf(const Graph& unit, const Node& node,
 // blocks do not divide gets narrower ones.
 inline Scheme MatrixScheme(const Graph& unit, const Node& node, const QuantOptions& options) {
   const TensorOverride* by = OverrideOf(unit, node, options);
-  const Scheme scheme = by && by->weights            ? *by->weights
+  const Scheme scheme = by && by->weights          ? *by->weights
                         : IsVocabulary(unit, node) ? options.scheme->vocabulary
                                                    : options.scheme->layers;
   return WithBlocksThatDivide(scheme, unit.value(node.inputs[1]).shape[1]);

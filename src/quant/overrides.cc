@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "quant/aimet.h"
+#include "quant/matrix_scheme.h"
 #include "quant/override_rules.h"
 #include "quant/schemes.h"
-#include "quant/matrix_scheme.h"
 
 namespace hexlane {
 namespace {

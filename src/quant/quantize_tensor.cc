@@ -113,15 +113,16 @@ Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
                                        const WeightFit& fit) {
   CHECK(weight.shape.rank() == 2);
   if (scheme == Scheme::kPlain) return ToF16(weight, name, pool);
-  const std::vector<float> importance =
-      fit.search ? fit.search->MeanSquares() : std::vector<float>();
+  std::vector<float> importance;
+  if (fit.search_evenly) importance.assign(static_cast<size_t>(weight.shape[1]), 1);
+  if (fit.search) importance = fit.search->MeanSquares();
   const std::vector<float> mean = fit.mean ? fit.mean->Means() : std::vector<float>();
   std::vector<float> shift(fit.mean ? static_cast<size_t>(weight.shape[0]) : 0);
   Packer packer(scheme, weight.shape[0], weight.shape[1]);
   const Energy energy =
       TRY(ForEachChunk(weight, name, pool, [&](const FloatMatrix& rows) -> Result<Energy> {
-        QuantizedMatrix part = TRY(fit.search ? SearchScales(rows, scheme, importance)
-                                              : QuantizeWeights(rows, scheme));
+        QuantizedMatrix part = TRY(importance.empty() ? QuantizeWeights(rows, scheme)
+                                                      : SearchScales(rows, scheme, importance));
         if (fit.gptq) fit.gptq->Round(rows, part);
         packer.Store(part, rows.first_row);
         return Compare(rows, part, mean, shift.data() + rows.first_row);

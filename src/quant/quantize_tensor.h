@@ -19,6 +19,7 @@ class ThreadPool;
 // How a matrix is made integers; by default to nearest, with scales by the scheme's rule.
 struct WeightFit {
   const Moments* search = nullptr;  // of what the matrix multiplies: scales by search
+  bool search_evenly = false;       // scales by search, every column counting alike
   const Gptq* gptq = nullptr;       // rounding with compensation
   const Moments* mean = nullptr;    // of what it multiplies: its mean error is given back
 };

@@ -280,7 +280,14 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
 bool IsFitted(const Graph& unit, const Node& node, const QuantOptions& options) {
   const TensorOverride* by = OverrideOf(unit, node, options);
   const bool off = by && by->algorithm && !*by->algorithm;
-  return !IsVocabulary(unit, node) && !off && MatrixScheme(unit, node, options) != Scheme::kPlain;
+  return !off && MatrixScheme(unit, node, options) != Scheme::kPlain;
+}
+
+// The embedding table is looked up, and a tied head must be the same: no input has a say in it.
+Result<WeightFit> FitOf(const Graph& unit, const Node& node, const QuantizeArgs& args,
+                        GptqByValue& gptqs) {
+  if (IsVocabulary(unit, node)) return WeightFit{.search_evenly = args.options.algorithm.search};
+  return FitFor(unit.value(node.inputs[0]), args, gptqs);
 }
 
 Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args, GptqByValue& gptqs,
@@ -292,10 +299,10 @@ Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args,
     MatrixPlan plan{
         MatrixScheme(unit, node, args.options), OverrideOf(unit, node, args.options), {}};
     const bool fitted = IsFitted(unit, node, args.options);
-    if (fitted) plan.fit = TRY(FitFor(unit.value(node.inputs[0]), args, gptqs));
+    if (fitted) plan.fit = TRY(FitOf(unit, node, args, gptqs));
     MatrixResult result = TRY(QuantizeMatrix(weight, plan, args));
     report.weights.push_back(std::move(result.report));
-    const bool correct = fitted && args.options.algorithm.bias;
+    const bool correct = fitted && args.options.algorithm.bias && !IsVocabulary(unit, node);
     if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));
     if (correct) TRY(CorrectBias(unit, id, std::move(result.shift)));
   }
