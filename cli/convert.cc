@@ -4,6 +4,22 @@
 namespace hexlane::cli {
 namespace {
 
+void PrintKept(const KeptWeights& kept) {
+  Show("{} of {} matrices in the checkpoint's own integers, {} of them exactly\n", kept.kept,
+       kept.matrices, kept.exact);
+  for (const KeptWeights::Loss& loss : kept.losses)
+    Show("  {:<12} lost most in {}: signal to error {:.1f} dB\n", loss.unit, loss.weight,
+         loss.snr_db);
+}
+
+Json ToJson(const KeptWeights& kept) {
+  Json losses = Json::array();
+  for (const KeptWeights::Loss& loss : kept.losses)
+    losses.push_back({{"unit", loss.unit}, {"weight", loss.weight}, {"snr_db", loss.snr_db}});
+  return {
+      {"matrices", kept.matrices}, {"kept", kept.kept}, {"exact", kept.exact}, {"losses", losses}};
+}
+
 void Print(const ConvertReport& report, const std::string& output) {
   if (report.up_to_date)
     Show("{} is up to date ({})\n", output, report.scheme);
@@ -12,6 +28,7 @@ void Print(const ConvertReport& report, const std::string& output) {
          static_cast<double>(report.peak_rss_bytes) / (1 << 20));
   Show("{:.1f} M parameters, {:.2f} bits per weight\n",
        static_cast<double>(report.parameters) / 1e6, report.bits_per_weight);
+  if (report.kept) PrintKept(*report.kept);
   for (const auto& [soc, bits] : report.htp_bits_per_weight)
     Show("{} context binary: {:.2f} bits per weight in it\n", soc, bits);
   for (const PackageFile& file : report.files)
@@ -24,15 +41,17 @@ Json ToJson(const ConvertReport& report) {
   Json files = Json::array();
   for (const PackageFile& file : report.files)
     files.push_back({{"path", file.path}, {"bytes", file.bytes}});
-  return {{"seconds", report.seconds},
-          {"peak_rss_bytes", report.peak_rss_bytes},
-          {"files", files},
-          {"scheme", report.scheme},
-          {"parameters", report.parameters},
-          {"bits_per_weight", report.bits_per_weight},
-          {"htp_bits_per_weight", report.htp_bits_per_weight},
-          {"up_to_date", report.up_to_date},
-          {"warnings", report.warnings}};
+  Json json = {{"seconds", report.seconds},
+               {"peak_rss_bytes", report.peak_rss_bytes},
+               {"files", files},
+               {"scheme", report.scheme},
+               {"parameters", report.parameters},
+               {"bits_per_weight", report.bits_per_weight},
+               {"htp_bits_per_weight", report.htp_bits_per_weight},
+               {"up_to_date", report.up_to_date},
+               {"warnings", report.warnings}};
+  if (report.kept) json["kept"] = ToJson(*report.kept);
+  return json;
 }
 
 std::string NotEmpty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }

@@ -117,6 +117,37 @@ def index_seeds():
     yield "deep", b"[" * 200
 
 
+def quantised_seeds():
+    def folder(quantisation, parts):
+        config = json.dumps({"quantization_config": quantisation}).encode()
+        size = {"I64": 8, "I32": 4, "F16": 2, "BF16": 2}
+        header, data = {}, b""
+        for name, (dtype, values, shape) in parts.items():
+            count = 1
+            for dim in shape:
+                count *= dim
+            body = bytes(values) or bytes(i * 37 % 251 for i in range(count * size[dtype]))
+            header["x." + name] = entry(dtype, shape, len(data), len(data) + len(body))
+            data += body
+        return struct.pack("<H", len(config)) + config + safetensors(header, data)
+    gptq = {"quant_method": "gptq", "bits": 4, "group_size": 32}
+    parts = {"qweight": ("I32", b"", [8, 8]), "qzeros": ("I32", b"", [2, 1]), "scales": ("F16", b"", [2, 8])}
+    packed = {"weight_packed": ("I32", b"", [8, 8]), "weight_scale": ("BF16", b"", [8, 1]),
+              "weight_zero_point": ("I32", b"", [1, 1]), "weight_shape": ("I64", struct.pack("<QQ", 8, 64), [2])}
+    yield "gptq", folder(gptq, parts)
+    yield "gptq_act_order", folder(gptq, parts | {"g_idx": ("I32", struct.pack("<64i", *[i % 2 for i in range(64)]), [64])})
+    yield "gptq_bad_group", folder(gptq, parts | {"g_idx": ("I32", struct.pack("<64i", *range(64)), [64])})
+    yield "gptq_eight", folder(gptq | {"bits": 8, "checkpoint_format": "gptq_v2"},
+                               parts | {"qweight": ("I32", b"", [16, 8]), "qzeros": ("I32", b"", [2, 2])})
+    yield "awq", folder({"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm"},
+                        parts | {"qweight": ("I32", b"", [64, 1])})
+    yield "compressed", folder({"quant_method": "compressed-tensors"}, packed)
+    yield "compressed_symmetric", folder({"quant_method": "compressed-tensors"},
+                                         {k: v for k, v in packed.items() if k != "weight_zero_point"})
+    yield "missing", folder(gptq, {"qweight": parts["qweight"]})
+    yield "unknown", folder({"quant_method": "fp8"}, parts)
+
+
 def write(folder, seeds):
     folder = os.path.join(ROOT, folder)
     os.makedirs(folder, exist_ok=True)
@@ -128,3 +159,4 @@ def write(folder, seeds):
 write("gguf/corpus/gguf", gguf_seeds())
 write("safetensors/corpus/safetensors", safetensors_seeds())
 write("safetensors/corpus/safetensors_index", index_seeds())
+write("huggingface/corpus/quantised", quantised_seeds())

@@ -67,6 +67,20 @@ struct PackageFile {
   size_t bytes = 0;
 };
 
+// What became of integers that a checkpoint is stored in.
+struct KeptWeights {
+  int matrices = 0;  // of the model
+  int kept = 0;      // of these, in the checkpoint's own integers
+  int exact = 0;     // of these, without any loss
+  // The matrix of a unit that lost most, for each unit that lost anything.
+  struct Loss {
+    std::string unit;
+    std::string weight;
+    double snr_db = 0;  // 10 log10(Σ w² / Σ error²) over the checkpoint's own values
+  };
+  std::vector<Loss> losses;
+};
+
 struct ConvertReport {
   bool up_to_date =
       false;  // nothing was done: the package was made from the same inputs and options
@@ -74,7 +88,8 @@ struct ConvertReport {
   int64_t parameters = 0;      // weights of the model, tied ones once
   double bits_per_weight = 0;  // of the scheme, scales included, over all parameters
   std::map<std::string, double>
-      htp_bits_per_weight;  // by SoC: of the context binary, over the parameters in it
+      htp_bits_per_weight;          // by SoC: of the context binary, over the parameters in it
+  std::optional<KeptWeights> kept;  // of schemes that keep stored integers
   double seconds = 0;
   size_t peak_rss_bytes = 0;  // largest sum of this process and its children
   std::vector<PackageFile> files;

@@ -12,6 +12,7 @@
 #include "compiler/fingerprint.h"
 #include "compiler/jobs.h"
 #include "compiler/overrides.h"
+#include "compiler/kept.h"
 #include "compiler/parts.h"
 #include "compiler/quantise.h"
 #include "compiler/source.h"
@@ -288,6 +289,7 @@ class Converter {
     report_.parameters = model.parameters;
     report_.bits_per_weight =
         model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
+    report_.kept = KeptWeightsOf(model.reports);
     report_.warnings.insert(report_.warnings.end(), model.warnings.begin(), model.warnings.end());
     const UnitSource units = UnitsOf(writer, decoder_->unit_count());
     Manifest manifest = TRY(DescribeModel());
@@ -467,6 +469,7 @@ class Converter {
     const Json json = TRY(ParseJson(text, "report.json"));
     report_.parameters = TRY(JsonField<int64_t>(json, "parameters", "report.json"));
     report_.bits_per_weight = TRY(JsonField<double>(json, "bits_per_weight", "report.json"));
+    report_.kept = KeptWeightsOf(*TRY(JsonArray(json, "units", "report.json")));
     for (const Target* target : targets_) {
       const Json* bits = TRY(JsonObject(json, "htp_bits_per_weight", "report.json"));
       report_.htp_bits_per_weight[std::string(target->name)] =

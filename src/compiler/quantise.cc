@@ -8,6 +8,7 @@
 #include "compiler/source.h"
 #include "hexlane/interrupt.h"
 #include "ir/text.h"
+#include "models/weights.h"
 #include "quant/algorithm/migrate.h"
 #include "quant/algorithm/rotate.h"
 #include "quant/calibrate.h"
@@ -108,9 +109,13 @@ class Quantiser {
     MomentsByValue moments;
     Result<void> calibrated = Prepare(graph, is_last, moments);
     if (!calibrated) return InCheckpoint(std::move(calibrated).error());
+    const auto stored_rows = [this](std::string_view weight) {
+      return StoredRows(*args_.decoder, weight);
+    };
     Result<UnitReport> quantised = QuantizeUnit(graph, {.options = args_.options,
                                                         .ranges = &calibrator_.ranges(),
                                                         .moments = &moments,
+                                                        .stored_rows = stored_rows,
                                                         .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());
     if (follows() && !is_last) TRY(calibrator_.Follow(graph));

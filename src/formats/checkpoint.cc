@@ -1,8 +1,12 @@
 #include "formats/checkpoint.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/file.h"
 #include "formats/decode/decode.h"
 #include "formats/format.h"
+#include "formats/grouped/grouped_matrix.h"
 
 namespace hexlane {
 namespace fs = std::filesystem;
@@ -38,7 +42,28 @@ std::string Place(const CheckpointParts& parts, const StoredTensor& tensor) {
                      tensor.offset);
 }
 
+bool AllFinite(const std::vector<float>& values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
 }  // namespace
+
+std::optional<Scheme> StoredTensor::kept_as() const {
+  if (grouped) return grouped->kept_as();
+  const BlockKeeper* keeper = KeeperFor(type);
+  return keeper && shape.rank() == 2 ? std::optional(keeper->scheme) : std::nullopt;
+}
+
+bool StoredTensor::kept_exactly() const {
+  const BlockKeeper* keeper = KeeperFor(type);
+  return !grouped && keeper && keeper->exact && shape.rank() == 2;
+}
+
+bool StoredTensor::reordered() const { return grouped && !grouped->group_of.empty(); }
+
+uint64_t StoredTensor::stored_bytes() const {
+  return bytes.size() + (grouped ? grouped->side_bytes : 0);
+}
 
 Result<std::unique_ptr<Checkpoint>> Checkpoint::Open(const fs::path& path) {
   std::error_code error;
@@ -83,6 +108,10 @@ Result<void> Checkpoint::ReadRows(const StoredTensor& tensor, int64_t first_row,
         .Got("{}..{}", first_row, first_row + rows);
   }
   CHECK(static_cast<int64_t>(out.size()) == rows * columns);
+  if (tensor.grouped) {
+    tensor.grouped->DequantizeRows(first_row, rows, out.data());
+    return {};
+  }
   const BlockDecoder decode = DecoderFor(tensor.type);
   const StorageInfo& info = Info(tensor.type);
   if (decode == nullptr) {
@@ -103,14 +132,17 @@ Result<void> Checkpoint::ReadRows(const StoredTensor& tensor, int64_t first_row,
 
 Result<std::vector<float>> Checkpoint::ReadFloats(const StoredTensor& tensor) const {
   std::vector<float> values;
-  if (DecoderFor(tensor.type) != nullptr)
+  if (tensor.grouped || DecoderFor(tensor.type) != nullptr)
     values.resize(static_cast<size_t>(tensor.shape.elements()));
   TRY(ReadRows(tensor, 0, values.empty() ? 0 : tensor.shape.rows(), values));
   return values;
 }
 
-std::optional<QuantizedMatrix> Checkpoint::ReadExact(const StoredTensor& tensor) const {
-  return KeepBlocks(tensor);
+std::optional<QuantizedMatrix> Checkpoint::ReadKept(const StoredTensor& tensor) const {
+  if (!tensor.kept_as()) return std::nullopt;
+  QuantizedMatrix matrix = tensor.grouped ? tensor.grouped->Keep() : KeepBlocks(tensor);
+  if (!AllFinite(matrix.scales) || !AllFinite(matrix.mins)) return std::nullopt;
+  return matrix;
 }
 
 }  // namespace hexlane

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -24,6 +25,8 @@ namespace hexlane {
 
 using Json = nlohmann::json;
 
+struct GroupedMatrix;  // formats/grouped/grouped_matrix.h
+
 struct StoredTensor {
   std::string name;
   Shape shape;  // row-major, outermost first (the reverse of GGUF's order)
@@ -32,7 +35,20 @@ struct StoredTensor {
   uint64_t offset = 0;               // of `bytes` in its file
   uint32_t file = 0;                 // index into Checkpoint::files()
   int64_t type_number = -1;          // what the file itself calls the type; GGUF only
+  // kGroups4, kGroups8: made of several tensors of the file, of which `bytes` are the integers'.
+  std::shared_ptr<const GroupedMatrix> grouped;
+
+  // The scheme that Checkpoint::ReadKept gives; nullopt where there is none.
+  std::optional<Scheme> kept_as() const;
+  // Whether ReadKept loses nothing. False also where it may lose nothing by chance.
+  bool kept_exactly() const;
+  // Whether the columns are grouped in an order of their own (GPTQ's act-order).
+  bool reordered() const;
+  uint64_t stored_bytes() const;  // of all its parts
 };
+
+// Reads rows [first, first + out.size() / k) of one matrix [n, k].
+using RowReader = std::function<Result<void>(int64_t first, std::span<float> out)>;
 
 struct CheckpointParts;  // formats/format.h
 
@@ -72,10 +88,15 @@ class Checkpoint {
                         std::span<float> out) const;
   // The whole tensor as float32.
   Result<std::vector<float>> ReadFloats(const StoredTensor& tensor) const;
-  // A matrix [n, k] whose stored blocks Hexlane can keep as they are, without another rounding:
-  // Q4_0 and Q4_1 as kW4Affine32 (Q4_0: q 0..15, minimum -8d), Q8_0 as kW8Block32. nullopt for
-  // every other.
-  std::optional<QuantizedMatrix> ReadExact(const StoredTensor& tensor) const;
+  // A matrix [n, k] whose stored integers Hexlane can keep as they are. Scales and minimums become
+  // float16 values: exact for
+  //   Q4_0, Q4_1          kW4Affine32 (Q4_0: q 0..15, minimum -8d)
+  //   Q5_0, Q8_0          kW8Block32
+  // and rounded, by at most 2^-11 of each, for
+  //   Q4_K                kW4Affine32, d·s and -dmin·m
+  //   groups              GroupedMatrix::kept_as
+  // nullopt for every other, and where float16 cannot hold a scale or minimum.
+  std::optional<QuantizedMatrix> ReadKept(const StoredTensor& tensor) const;
 
  private:
   std::unique_ptr<const CheckpointParts> parts_;

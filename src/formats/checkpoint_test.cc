@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "base/file.h"
 #include "base/json.h"
+#include "formats/testing/folder.h"
 
 namespace hexlane {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Folder;
 using ::testing::HasSubstr;
 
 const fs::path kData = HEXLANE_TEST_DATA;
@@ -22,34 +22,6 @@ double Sum(const std::vector<float>& values) {
   for (const float value : values) sum += value;
   return sum;
 }
-
-// A folder that is removed with its test.
-class Folder {
- public:
-  Folder() {
-    std::string name = fs::temp_directory_path() / "hexlane_checkpoint_XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  void Write(const std::string& name, std::string_view text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-  }
-  void CopyFrom(const fs::path& folder) const {
-    fs::copy(folder, path_, fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-  }
-  const fs::path& path() const { return path_; }
-  // What Open says.
-  std::string Error(Code code) const {
-    const auto result = Checkpoint::Open(path_);
-    if (result) return "no error";
-    EXPECT_EQ(result.error().code, code);
-    return result.error().ToString();
-  }
-
- private:
-  fs::path path_;
-};
 
 // U8 tensors of one element.
 std::string TinyWeights(const std::vector<std::string>& names) {
@@ -228,7 +200,7 @@ TEST(Checkpoint, KeepsSmolLm2Exactly) {
     kept += Info(tensor.type).block_elements == 32 && tensor.shape.rank() == 2;
   EXPECT_EQ(kept, 211);
   const StoredTensor& tensor = *checkpoint->Find("blk.3.ffn_down.weight");
-  const std::optional<QuantizedMatrix> matrix = checkpoint->ReadExact(tensor);
+  const std::optional<QuantizedMatrix> matrix = checkpoint->ReadKept(tensor);
   ASSERT_TRUE(matrix.has_value());
   EXPECT_EQ(matrix->scheme, Scheme::kW4Affine32);
   const std::vector<float> want = checkpoint->ReadFloats(tensor).value();
@@ -237,7 +209,7 @@ TEST(Checkpoint, KeepsSmolLm2Exactly) {
     matrix->DequantizeRow(r, row.data());
     ASSERT_TRUE(std::equal(row.begin(), row.end(), want.begin() + r * matrix->k)) << r;
   }
-  EXPECT_FALSE(checkpoint->ReadExact(*checkpoint->Find("output_norm.weight")).has_value());
+  EXPECT_FALSE(checkpoint->ReadKept(*checkpoint->Find("output_norm.weight")).has_value());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string TypeName(const StoredTensor& tensor) {
 
 Json TensorRow(const StoredTensor& tensor) {
   return {{"name", tensor.name},      {"shape", Json(tensor.shape.dims())},
-          {"type", TypeName(tensor)}, {"bytes", tensor.bytes.size()},
+          {"type", TypeName(tensor)}, {"bytes", tensor.stored_bytes()},
           {"offset", tensor.offset},  {"file", tensor.file}};
 }
 
@@ -28,7 +28,7 @@ Json Totals(std::span<const StoredTensor> tensors) {
     void Add(const StoredTensor& tensor) {
       ++tensors;
       elements += static_cast<uint64_t>(tensor.shape.elements());
-      bytes += tensor.bytes.size();
+      bytes += tensor.stored_bytes();
     }
     Json ToJson() const { return {{"tensors", tensors}, {"elements", elements}, {"bytes", bytes}}; }
   };

@@ -1,5 +1,7 @@
 #include "models/config.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "models/rope_scaling.h"
 
@@ -144,6 +146,7 @@ Result<DecoderConfig> ReadDecoderConfig(const Checkpoint& checkpoint, std::strin
   return ReadHuggingFace(checkpoint);
 }
 
+// Biases of zeros, which GPTQ tools write for every layer, add nothing.
 Result<void> CheckBiases(const Checkpoint& checkpoint, const DecoderConfig& config) {
   if (checkpoint.format() == "gguf") return {};  // the config was read off the tensors
   for (const StoredTensor& tensor : checkpoint.tensors()) {
@@ -151,6 +154,8 @@ Result<void> CheckBiases(const Checkpoint& checkpoint, const DecoderConfig& conf
     const bool attention = tensor.name.find(".self_attn.") != std::string::npos;
     const bool output = tensor.name.ends_with(".o_proj.bias");
     if (output ? config.output_bias : attention ? config.qkv_bias : config.mlp_bias) continue;
+    const std::vector<float> values = TRY(checkpoint.ReadFloats(tensor));
+    if (std::ranges::all_of(values, [](float value) { return value == 0; })) continue;
     return InvalidInput("tensor '{}' is there, but the config says that there are no biases",
                         tensor.name)
         .At("{}/config.json", checkpoint.where())

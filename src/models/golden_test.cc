@@ -134,6 +134,26 @@ INSTANTIATE_TEST_SUITE_P(Llama, Checkpoints,
 
 INSTANTIATE_TEST_SUITE_P(Qwen, Checkpoints, testing::Values("qwen2", "qwen3"));
 
+// Against float64 NumPy on the values that the integers stand for; tests/data's make_quantised.py.
+class QuantisedCheckpoints : public testing::TestWithParam<std::string> {};
+
+TEST_P(QuantisedCheckpoints, GiveTheLogitsOfTheirDequantisedModel) {
+  const std::string folder = kData + "/quantised_checkpoints/" + GetParam();
+  const auto decoder = OpenDecoder(folder);
+  ASSERT_NE(decoder, nullptr);
+  const std::vector<int32_t> ids =
+      Json::parse(*ReadTextFile(folder + "/expected.json"))["input_ids"];
+  const FloatRun run = RunFloat(*decoder, ids);
+  const std::vector<float> logits = ReadFloatFile(folder + "/logits.f32");
+  ASSERT_EQ(run.logits.size(), logits.size());
+  EXPECT_GT(Cosine(run.logits, logits), 0.99999);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, QuantisedCheckpoints,
+                         testing::Values("awq-4bit-128", "compressed-4bit-64",
+                                         "compressed-4bit-channel", "gptq-4bit-32",
+                                         "gptq-4bit-channel", "gptq-8bit-128", "gptq-act-order"));
+
 TEST(SmolLm2, GgufMatchesTransformers) {
   const auto decoder = OpenDecoder(kData + "/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf");
   ASSERT_NE(decoder, nullptr) << "run tools/setup.sh test";

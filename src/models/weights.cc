@@ -96,6 +96,12 @@ std::optional<Tensor> MappedTensor(const StoredTensor& stored,
   return Tensor({stored.bytes, stored.shape, *dtype}, std::move(owner));
 }
 
+// For each row of the weight, the stored tensor's; empty: as they are.
+std::vector<int64_t> RowOrder(const Decoder& decoder, const TensorName& name, int64_t rows) {
+  const int64_t heads = InterleavedHeads(decoder, name);
+  return heads ? RotateHalfOrder(rows, heads) : std::vector<int64_t>();
+}
+
 }  // namespace
 
 Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want) {
@@ -114,19 +120,32 @@ Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const S
         .Want("{} as the config says", want)
         .Got("{}", stored->shape);
   }
-  const int64_t heads = InterleavedHeads(decoder, *located.row);
-  const std::vector<int64_t> order =
-      heads ? RotateHalfOrder(want[0], heads) : std::vector<int64_t>();
-  if (std::optional<QuantizedMatrix> exact = checkpoint.ReadExact(*stored)) {
-    if (heads) PermuteRows(*exact, order);
-    return Pack(*exact);
+  const std::vector<int64_t> order = RowOrder(decoder, *located.row, want[0]);
+  if (std::optional<QuantizedMatrix> kept = checkpoint.ReadKept(*stored)) {
+    if (!order.empty()) PermuteRows(*kept, order);
+    return Pack(*kept);
   }
-  if (!heads && want.rank() > 1) {  // vectors are small: float32 for every backend
+  if (order.empty() && want.rank() > 1) {  // vectors are small: float32 for every backend
     if (auto mapped = MappedTensor(*stored, decoder.shared_checkpoint())) return *std::move(mapped);
   }
   std::vector<float> values = TRY(checkpoint.ReadFloats(*stored));
-  if (heads) values = PermuteRows(values, order);
+  if (!order.empty()) values = PermuteRows(values, order);
   return Tensor::FromFloats(std::move(values), want);
+}
+
+RowReader StoredRows(const Decoder& decoder, std::string_view name) {
+  const Located located = Locate(decoder, name);
+  const StoredTensor* stored = decoder.checkpoint().Find(located.stored);
+  if (stored == nullptr || stored->kept_exactly()) return {};
+  return [&checkpoint = decoder.checkpoint(), stored,
+          order = RowOrder(decoder, *located.row, stored->shape[0])](
+             int64_t first, std::span<float> out) -> Result<void> {
+    const int64_t k = stored->shape.last(), rows = static_cast<int64_t>(out.size()) / k;
+    if (order.empty()) return checkpoint.ReadRows(*stored, first, rows, out);
+    for (int64_t i = 0; i < rows; ++i)
+      TRY(checkpoint.ReadRows(*stored, order[first + i], 1, out.subspan(i * k, k)));
+    return {};
+  };
 }
 
 }  // namespace hexlane

@@ -7,9 +7,13 @@
 namespace hexlane {
 
 // The weight called `name` (tensor.name with the layer's number in place of {}), of shape `want`,
-// in the form the checkpoint has it: plain floats mapped from the file, 4- and 8-bit blocks packed
-// exactly, anything else as float32.
+// in the form the checkpoint has it: plain floats mapped from the file, integers in blocks or
+// groups packed (Checkpoint::ReadKept), anything else as float32.
 Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want);
+
+// The checkpoint's own values of a matrix that LoadWeight has packed, for what the packing lost;
+// empty where that is nothing. Valid while `decoder` is.
+RowReader StoredRows(const Decoder& decoder, std::string_view name);
 
 }  // namespace hexlane
 

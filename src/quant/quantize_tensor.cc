@@ -130,6 +130,19 @@ Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
   return QuantizedTensor{std::move(packer).Finish(), energy.snr_db(), std::move(shift)};
 }
 
+Result<std::optional<double>> SnrDbOf(const TensorView& packed, const RowReader& stored,
+                                      ThreadPool* pool) {
+  const Energy energy =
+      TRY(ForEachChunk(packed, "", pool, [&](const FloatMatrix& got) -> Result<Energy> {
+        std::vector<float> want(got.values.size());
+        TRY(stored(got.first_row, want));
+        Energy sum;
+        for (size_t i = 0; i < want.size(); ++i) sum.Add(want[i], got.values[i]);
+        return sum;
+      }));
+  return energy.snr_db();
+}
+
 Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name) {
   std::vector<float> values(static_cast<size_t>(vector.shape.elements()));
   DecodeValues(vector.bytes, {.dtype = vector.dtype}, values);

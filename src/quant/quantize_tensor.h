@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/tensor.h"
+#include "formats/checkpoint.h"
 #include "hexlane/status.h"
 
 namespace hexlane {
@@ -36,6 +37,10 @@ struct QuantizedTensor {
 Result<QuantizedTensor> QuantizeTensor(const TensorView& weight, Scheme scheme,
                                        std::string_view name, ThreadPool* pool,
                                        const WeightFit& fit = {});
+
+// Of the values that `stored` reads over what `packed` lost of them; none when that is nothing.
+Result<std::optional<double>> SnrDbOf(const TensorView& packed, const RowReader& stored,
+                                      ThreadPool* pool);
 
 // A plain vector (norm weight, bias) with every value rounded to float16, kept as float32.
 Result<Tensor> RoundVectorToF16(const TensorView& vector, std::string_view name);

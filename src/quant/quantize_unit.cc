@@ -210,6 +210,14 @@ Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByVal
   return fit;
 }
 
+// What keeping the checkpoint's integers lost.
+Result<std::optional<double>> KeptSnrDb(const Value& value, const QuantizeArgs& args) {
+  if (args.sketch || !args.stored_rows) return std::nullopt;
+  const RowReader stored = args.stored_rows(value.name);
+  if (!stored) return std::nullopt;
+  return SnrDbOf(value.constant->view(), stored, args.pool);
+}
+
 struct MatrixResult {
   WeightReport report;
   std::vector<float> shift;  // QuantizedTensor::shift
@@ -234,6 +242,7 @@ Result<MatrixResult> QuantizeMatrix(Value& value, const MatrixPlan& plan,
   report.kept = args.options.scheme->keeps_stored && before.scheme != Scheme::kPlain && !chosen;
   if (report.kept) {
     report.scheme = before.scheme;
+    report.snr_db = TRY(KeptSnrDb(value, args));
   } else if (args.sketch) {
     value.constant = BlankMatrix(before.shape, plan.scheme);
   } else {

@@ -3,6 +3,9 @@
 #ifndef HEXLANE_QUANT_QUANTIZE_UNIT_H_
 #define HEXLANE_QUANT_QUANTIZE_UNIT_H_
 
+#include <functional>
+
+#include "formats/checkpoint.h"
 #include "ir/graph.h"
 #include "quant/calibrate.h"
 #include "quant/moments.h"
@@ -17,6 +20,9 @@ struct QuantizeArgs {
       nullptr;  // of this unit at least; needed for integer activations
   // Of what this unit's matrices multiply; needed where the algorithm looks at it.
   const MomentsByValue* moments = nullptr;
+  // By name, the checkpoint's own values of a matrix that the unit holds in the checkpoint's
+  // integers; an empty reader, or none: the same.
+  std::function<RowReader(std::string_view weight)> stored_rows = {};
   ThreadPool* pool = nullptr;
   bool sketch = false;  // see SketchUnit
 };

@@ -330,6 +330,29 @@ TEST(QuantizeUnit, KeepsStoredBlocksBitForBit) {
   EXPECT_FALSE(report->weights[0].snr_db);
 }
 
+// Stored values that are off by a thousandth from the packed ones: 20 log10(1000) = 60 dB.
+TEST(QuantizeUnit, ReportsWhatKeepingStoredIntegersLost) {
+  Graph unit = Make(kHead);
+  Value& weight = unit.value(unit.Find("lm_head.weight"));
+  const FloatMatrix values{weight.constant->floats(), 50, kHidden, "w"};
+  weight.constant = Pack(*QuantizeWeights(values, Scheme::kW4Affine32));
+  const Tensor packed = *weight.constant;
+  QuantizeArgs args = Args("w4-exact", nullptr);
+  args.stored_rows = [&packed](std::string_view name) -> RowReader {
+    EXPECT_EQ(name, "lm_head.weight");
+    return [&packed](int64_t first, std::span<float> out) -> Result<void> {
+      DequantizeRows(packed.view(), first, std::ssize(out) / kHidden, out.data());
+      for (float& value : out) value /= 1.001f;
+      return {};
+    };
+  };
+  const Result<UnitReport> report = QuantizeUnit(unit, args);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->weights[0].kept);
+  ASSERT_TRUE(report->weights[0].snr_db.has_value());
+  EXPECT_NEAR(*report->weights[0].snr_db, 60, 0.01);
+}
+
 TEST(QuantizeUnit, NamesAValueWithoutARange) {
   ActivationRanges ranges = Calibrate();
   ranges.erase("attn");

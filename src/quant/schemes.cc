@@ -23,8 +23,24 @@ const QuantScheme& Row(std::string_view name) {
   CheckFailed(__FILE__, __LINE__, "a row of quant_schemes.def");
 }
 
-bool IsFourBitBlocks(StorageType type) {
-  return type == StorageType::kQ4_0 || type == StorageType::kQ4_1;
+// Blocks of 5 bits or more, which 8-bit ones hold well.
+bool NeedsEightBits(const StoredTensor& tensor) {
+  const StorageInfo& info = Info(tensor.type);
+  return info.block_elements >= 32 && 8 * info.block_bytes >= 5 * info.block_elements;
+}
+
+Result<void> CheckOrder(const QuantScheme& scheme, const Checkpoint& checkpoint) {
+  for (const StoredTensor& tensor : checkpoint.tensors()) {
+    if (!tensor.reordered()) continue;
+    return Unsupported("{} cannot keep '{}': its columns are grouped by activation (desc_act)",
+                       scheme.name, tensor.name)
+        .At("{}", checkpoint.where())
+        .Want("groups of neighbouring columns")
+        .Remedy(
+            "Quantise without act-order (desc_act false), or convert with --quant w4a16 or --quant "
+            "w8a16, which round anew");
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,22 +61,24 @@ const QuantScheme& DefaultQuantScheme(const Checkpoint& checkpoint) {
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (tensor.shape.rank() < 2) continue;
     ++matrices;
-    four_bit += IsFourBitBlocks(tensor.type);
+    const std::optional<Scheme> kept = tensor.kept_as();
+    four_bit += kept && Info(*kept).bits == 4;
   }
   return Row(2 * four_bit > matrices ? "w4-exact" : "w8a16");
 }
 
 Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoint) {
   if (!scheme.keeps_stored) return {};
+  TRY(CheckOrder(scheme, checkpoint));
   std::set<std::string_view> types;
   for (const StoredTensor& tensor : checkpoint.tensors()) {
     if (tensor.shape.rank() < 2) continue;
-    if (IsFourBitBlocks(tensor.type) || tensor.type == StorageType::kQ8_0) return {};
+    if (tensor.kept_as() || NeedsEightBits(tensor)) return {};
     types.insert(Info(tensor.type).name);
   }
-  return InvalidInput("{} keeps the checkpoint's own blocks, and this one has none", scheme.name)
+  return InvalidInput("{} keeps the checkpoint's own integers, and this one has none", scheme.name)
       .At("{}", checkpoint.where())
-      .Want("matrices stored as Q4_0, Q4_1 or Q8_0")
+      .Want("matrices stored as Q4_0, Q4_1, Q4_K, Q5_0 … Q8_0, or by GPTQ or AWQ")
       .Got("{}", fmt::join(types, ", "))
       .Remedy("Convert with --quant w4a16 or --quant w8a16");
 }

@@ -23,8 +23,7 @@ struct QuantScheme {
   Scheme layers = Scheme::kPlain;      // matrices of decoder layers; kPlain: float16
   Scheme vocabulary = Scheme::kPlain;  // embedding table and lm_head
   DType activations = DType::kF16;     // kF16; kU16, kU8: an Encoding is fitted to each value
-  bool keeps_stored =
-      false;  // matrices in blocks that Checkpoint::ReadExact keeps stay as they are
+  bool keeps_stored = false;  // matrices whose integers Checkpoint::ReadKept keeps stay as they are
   std::string_view summary;
 
   bool needs_calibration() const { return activations != DType::kF16; }
@@ -34,12 +33,13 @@ std::span<const QuantScheme> AllQuantSchemes();
 // kUsage lists the known names.
 Result<const QuantScheme*> FindQuantScheme(std::string_view name);
 
-// w4-exact for a checkpoint whose weights are mostly stored in blocks that it keeps, otherwise
-// w8a16.
+// w4-exact for a checkpoint whose matrices are mostly stored in 4-bit integers that it keeps,
+// otherwise w8a16.
 const QuantScheme& DefaultQuantScheme(const Checkpoint& checkpoint);
 
-// kInvalidInput where the scheme keeps stored blocks and no matrix of the checkpoint is stored in
-// such; says how they are stored.
+// kInvalidInput where the scheme keeps stored integers and no matrix of the checkpoint is stored in
+// some; says how they are stored. kUnsupported names a matrix whose groups are in an order of their
+// own.
 Result<void> CheckStorage(const QuantScheme& scheme, const Checkpoint& checkpoint);
 
 struct QuantOptions {

@@ -51,6 +51,20 @@ std::string_view DefaultFor(const std::string& path) {
 TEST(QuantSchemes, TheDefaultFollowsHowTheCheckpointIsStored) {
   EXPECT_EQ(DefaultFor("/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf"), "w4-exact");
   EXPECT_EQ(DefaultFor("/checkpoints/llama-gqa"), "w8a16");
+  EXPECT_EQ(DefaultFor("/quantised_checkpoints/awq-4bit-128"), "w4-exact");
+  EXPECT_EQ(DefaultFor("/quantised_checkpoints/gptq-8bit-128"), "w8a16");
+  EXPECT_EQ(DefaultFor("/quantised_checkpoints/gptq-act-order"), "w8a16");
+}
+
+TEST(QuantSchemes, GroupsInAnOrderOfTheirOwnAreNotKept) {
+  const auto checkpoint =
+      *Checkpoint::Open(std::string(HEXLANE_TEST_DATA) + "/quantised_checkpoints/gptq-act-order");
+  const Result<void> refused = CheckStorage(**FindQuantScheme("w4-exact"), *checkpoint);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnsupported);
+  EXPECT_NE(refused.error().what.find("q_proj.weight'"), std::string::npos);
+  EXPECT_NE(refused.error().remedy.find("desc_act false"), std::string::npos);
+  EXPECT_TRUE(CheckStorage(**FindQuantScheme("w8a16"), *checkpoint));
 }
 
 TEST(QuantSchemes, KeepingBlocksNeedsACheckpointThatHasThem) {

@@ -132,7 +132,7 @@ TEST_F(BadCheckpoint, BiasesThatTheConfigDoesNotSpeakOfAreNamed) {
   EditSafetensors(Weights(), [&](Json& json, std::string& data) {
     json["model.layers.0.self_attn.q_proj.bias"] = {
         {"dtype", "BF16"}, {"shape", {128}}, {"data_offsets", {data.size(), data.size() + 256}}};
-    data += std::string(256, '\0');
+    data += std::string(256, '\1');
   });
   ExpectBad({"model.layers.0.self_attn.q_proj.bias", "attention_bias", "config.json"});
 }

@@ -127,6 +127,45 @@ TEST_F(Pipeline, DumpOfTheFloatStageIsWhatTransformersComputes) {
   }
 }
 
+TEST_F(Pipeline, IntegersOfGptqAndAwqAreKept) {
+  for (const char* name : {"gptq-4bit-32", "gptq-4bit-channel", "gptq-8bit-128", "awq-4bit-128",
+                           "compressed-4bit-64", "compressed-4bit-channel"}) {
+    SCOPED_TRACE(name);
+    const fs::path model = TestData() / "quantised_checkpoints" / name;
+    const Json convert = Good({"convert", model, "-o", Path(name), "--quant", "w4-exact",
+                               "--context", "64", "--prefill-rows", "16"});
+    EXPECT_EQ(convert["kept"]["matrices"], 9);  // embedding and head are float16: 8-bit blocks
+    EXPECT_EQ(convert["kept"]["kept"], 7);
+    for (const Json& loss : convert["kept"]["losses"])
+      EXPECT_GT(loss["snr_db"].get<double>(), loss["unit"] == "layers.0" ? 60 : 40) << loss;
+    std::string ids = ReadJsonFile(model / "expected.json")["input_ids"].dump();
+    ids = ids.substr(1, ids.size() - 2);
+    Good({"dump", Path(name), "--ids", ids, "--stage", "cpu", "-o", Path("dump")});
+    const std::string golden = ReadFile(model / "logits.f32");
+    std::vector<float> want(golden.size() / sizeof(float));
+    std::memcpy(want.data(), golden.data(), golden.size());
+    EXPECT_GT(Cosine(ReadNpy(scratch() / "dump/logits.npy"), want), 0.9999);
+  }
+}
+
+TEST_F(Pipeline, WhatKeepingIntegersLostIsPrintedForEveryLayer) {
+  const Arguments convert = {"convert",
+                             TestData() / "quantised_checkpoints/awq-4bit-128",
+                             "-o",
+                             Path("awq"),
+                             "--context",
+                             "64",
+                             "--prefill-rows",
+                             "16"};
+  for (const char* again : {"first", "up to date"}) {
+    SCOPED_TRACE(again);
+    const CliResult result = RunCli(convert);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("7 of 9 matrices in the checkpoint's own integers, 0 of "));
+    EXPECT_THAT(result.out, HasSubstr("layers.0     lost most in layers.0."));
+  }
+}
+
 TEST_F(Pipeline, EverySchemeOfATinyModelIsFaithful) {
   for (const char* scheme : {"f16", "w8a16", "w4a16"}) {
     const std::string package = TinyPackage(scheme, scheme);

@@ -22,6 +22,7 @@ T Load(const std::byte* in) {
 
 inline const uint8_t* U8(const std::byte* in) { return reinterpret_cast<const uint8_t*>(in); }
 
+inline float RoundToF16(float value) { return F16ToF32(F32ToF16(value)); }
 inline float LoadHalf(const std::byte* in) { return F16ToF32(Load<uint16_t>(in)); }
 
 }  // namespace hexlane

@@ -4,7 +4,6 @@
 //   q d + m Q8_0  d, 32 signed bytes     w = q d
 // Byte j of the 16 holds the low four bits of elements j (low nibble) and j + 16 (high nibble); bit
 // j of the 32 is the fifth bit of element j.
-#include "formats/checkpoint.h"
 #include "formats/decode/bits.h"
 #include "formats/decode/decode.h"
 
@@ -80,39 +79,47 @@ void DecodeQ8_0(const std::byte* in, int64_t blocks, float* out) {
 
 namespace {
 
-// Block b's integers into q [32], its scale, and its minimum when `min` is not null.
-void KeepBlock(StorageType type, const std::byte* in, int8_t* q, float* scale, float* min) {
-  *scale = LoadHalf(in);
-  if (type == StorageType::kQ8_0) {
-    std::memcpy(q, in + 2, kBlock);
-    return;
-  }
-  const bool has_min = type == StorageType::kQ4_1;
-  int32_t wide[kBlock];
-  UnpackNibbles(in + (has_min ? 4 : 2), wide);
-  for (int j = 0; j < kBlock; ++j) q[j] = static_cast<int8_t>(wide[j]);
-  *min = has_min ? LoadHalf(in + 2) : -8.0f * *scale;
+// q [32] of Unpack…, less `zero`, as bytes.
+inline void Narrow(const int32_t* wide, int32_t zero, int8_t* q) {
+  for (int j = 0; j < kBlock; ++j) q[j] = static_cast<int8_t>(wide[j] - zero);
 }
 
 }  // namespace
 
-std::optional<QuantizedMatrix> KeepBlocks(const StoredTensor& tensor) {
-  const StorageType type = tensor.type;
-  const bool affine = type == StorageType::kQ4_0 || type == StorageType::kQ4_1;
-  if ((!affine && type != StorageType::kQ8_0) || tensor.shape.rank() != 2) return std::nullopt;
-  QuantizedMatrix matrix;
-  matrix.scheme = affine ? Scheme::kW4Affine32 : Scheme::kW8Block32;
-  matrix.n = tensor.shape[0];
-  matrix.k = tensor.shape[1];
-  const int64_t blocks = tensor.shape.elements() / kBlock;
-  matrix.q.resize(blocks * kBlock);
-  matrix.scales.resize(blocks);
-  matrix.mins.resize(affine ? blocks : 0);
-  const std::byte* in = tensor.bytes.data();
-  for (int64_t b = 0; b < blocks; ++b, in += Info(type).block_bytes)
-    KeepBlock(type, in, &matrix.q[b * kBlock], &matrix.scales[b],
-              affine ? &matrix.mins[b] : nullptr);
-  return matrix;
+void KeepQ4_0(const std::byte* in, int64_t blocks, KeptBlocks out) {
+  for (int64_t b = 0; b < blocks; ++b, in += 18) {
+    int32_t q[kBlock];
+    UnpackNibbles(in + 2, q);
+    Narrow(q, 0, out.q + b * kBlock);
+    out.scales[b] = LoadHalf(in);
+    out.mins[b] = RoundToF16(-8.0f * out.scales[b]);
+  }
+}
+
+void KeepQ4_1(const std::byte* in, int64_t blocks, KeptBlocks out) {
+  for (int64_t b = 0; b < blocks; ++b, in += 20) {
+    int32_t q[kBlock];
+    UnpackNibbles(in + 4, q);
+    Narrow(q, 0, out.q + b * kBlock);
+    out.scales[b] = LoadHalf(in);
+    out.mins[b] = LoadHalf(in + 2);
+  }
+}
+
+void KeepQ5_0(const std::byte* in, int64_t blocks, KeptBlocks out) {
+  for (int64_t b = 0; b < blocks; ++b, in += 22) {
+    int32_t q[kBlock];
+    UnpackFiveBits(in + 2, in + 6, q);
+    Narrow(q, 16, out.q + b * kBlock);
+    out.scales[b] = LoadHalf(in);
+  }
+}
+
+void KeepQ8_0(const std::byte* in, int64_t blocks, KeptBlocks out) {
+  for (int64_t b = 0; b < blocks; ++b, in += 34) {
+    std::memcpy(out.q + b * kBlock, in + 2, kBlock);
+    out.scales[b] = LoadHalf(in);
+  }
 }
 
 }  // namespace hexlane

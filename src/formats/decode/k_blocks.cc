@@ -41,6 +41,12 @@ inline void ScaleRun(const int32_t* q, int count, float scale, float minus, floa
   for (int l = 0; l < count; ++l) out[l] = static_cast<float>(q[l]) * scale - minus;
 }
 
+// Nibble run % 2 of bytes 32 (run / 2) …
+inline void UnpackQ4_KRun(const std::byte* in, int run, int32_t* q) {
+  const uint8_t* packed = U8(in + 16) + run / 2 * 32;
+  for (int l = 0; l < 32; ++l) q[l] = (packed[l] >> (4 * (run % 2))) & 15;
+}
+
 }  // namespace
 
 void DecodeQ2_K(const std::byte* in, int64_t blocks, float* out) {
@@ -85,10 +91,9 @@ void DecodeQ4_K(const std::byte* in, int64_t blocks, float* out) {
     const float dmin = LoadHalf(in + 2);
     int32_t s[8], m[8];
     UnpackScalesAndMins(U8(in + 4), s, m);
-    for (int run = 0; run < 8; ++run, out += 32) {  // nibble run % 2 of bytes 32 (run / 2) ...
-      const uint8_t* packed = U8(in + 16) + run / 2 * 32;
+    for (int run = 0; run < 8; ++run, out += 32) {
       int32_t q[32];
-      for (int l = 0; l < 32; ++l) q[l] = (packed[l] >> (4 * (run % 2))) & 15;
+      UnpackQ4_KRun(in, run, q);
       ScaleRun(q, 32, d * static_cast<float>(s[run]), dmin * static_cast<float>(m[run]), out);
     }
   }
@@ -125,6 +130,22 @@ void DecodeQ6_K(const std::byte* in, int64_t blocks, float* out) {
       for (int l = 0; l < 32; ++l)
         q[l] = (((low[l] >> (4 * (quarter / 2))) & 15) | Pair(high[l], quarter) << 4) - 32;
       for (int l = 0; l < 32; ++l) out[l] = static_cast<float>(q[l]) * scale[l / 16];
+    }
+  }
+}
+
+void KeepQ4_K(const std::byte* in, int64_t blocks, KeptBlocks out) {
+  for (int64_t b = 0; b < blocks / 8; ++b, in += 144) {
+    const float d = LoadHalf(in);
+    const float dmin = LoadHalf(in + 2);
+    int32_t s[8], m[8];
+    UnpackScalesAndMins(U8(in + 4), s, m);
+    for (int run = 0; run < 8; ++run) {
+      int32_t q[32];
+      UnpackQ4_KRun(in, run, q);
+      for (int l = 0; l < 32; ++l) out.q[(8 * b + run) * 32 + l] = static_cast<int8_t>(q[l]);
+      out.scales[8 * b + run] = RoundToF16(d * static_cast<float>(s[run]));
+      out.mins[8 * b + run] = -RoundToF16(dmin * static_cast<float>(m[run]));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "formats/format.h"
+#include "formats/huggingface/join_quantised.h"
 #include "formats/safetensors/safetensors_index.h"
 #include "formats/safetensors/safetensors_reader.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr const char* kConfig = "config.json";
 constexpr const char* kGenerationConfig = "generation_config.json";
+// Where older AutoGPTQ put what is now config.json's quantization_config.
+constexpr const char* kQuantizeConfig = "quantize_config.json";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
@@ -192,7 +195,10 @@ Result<CheckpointParts> FolderReader::Run() {
   }
   parts_.config = TRY(ReadObject(kConfig));
   if (Has(kGenerationConfig)) parts_.generation_config = TRY(ReadObject(kGenerationConfig));
+  if (!parts_.config.contains("quantization_config") && Has(kQuantizeConfig))
+    parts_.config["quantization_config"] = TRY(ReadObject(kQuantizeConfig));
   TRY(ReadWeights());
+  TRY(JoinQuantised(parts_));
   for (const char* name : {kTokenizer, kTokenizerConfig, kChatTemplate}) {
     if (!Has(name)) continue;
     TRY(MappedFile::Open(folder_ / name));  // a folder, pipe or device is refused

@@ -90,5 +90,18 @@ TEST(Packing, WideBlocksStoreTheirScalesOnce) {
   EXPECT_EQ(bits(Scheme::kW4Affine128), 4.25);
   EXPECT_NEAR(bits(Scheme::kW3Lpbq32), 3.25, 0.01);  // and the channel scales
 }
+
+TEST(Packing, TheMatricesOfLlama7BTakeFewBits) {
+  const auto bits = [](Scheme scheme) {
+    double bytes = 0, weights = 0;
+    for (const auto [n, k] : {std::array{4096, 4096}, {11008, 4096}, {4096, 11008}}) {
+      bytes += static_cast<double>(PackedBytes(scheme, n, k));
+      weights += static_cast<double>(n) * k;
+    }
+    return 8 * bytes / weights;
+  };
+  EXPECT_LE(bits(Scheme::kW4Affine32), 5.1);
+  EXPECT_LE(bits(Scheme::kW4Affine128), 4.4);
+}
 }  // namespace
 }  // namespace hexlane
