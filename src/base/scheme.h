@@ -6,8 +6,7 @@
 // b of `block` consecutive columns (the whole row when block is 0):
 //   kFloat    w = q · d[n,b]            signed q, a scale per block (float16) or row (float32)
 //   kInteger  w = q · s[n,b] · c[n]     signed q, block scale 1..16, float32 channel scale (LPBQ)
-//   kAffine   w = q · d[n,b] + m[n,b]   unsigned q, float16 scale and minimum (GGUF Q4_1, Q4_0 with
-//                                       m = -8d)
+//   kAffine   w = q · d[n,b] + m[n,b]   unsigned q, float16 scale and minimum (GGUF Q4_1)
 #ifndef HEXLANE_BASE_SCHEME_H_
 #define HEXLANE_BASE_SCHEME_H_
 

@@ -90,7 +90,8 @@ class Checkpoint {
   Result<std::vector<float>> ReadFloats(const StoredTensor& tensor) const;
   // A matrix [n, k] whose stored integers Hexlane can keep as they are. Scales and minimums become
   // float16 values: exact for
-  //   Q4_0, Q4_1          kW4Affine32 (Q4_0: q 0..15, minimum -8d)
+  //   Q4_0                kW4Block32
+  //   Q4_1                kW4Affine32
   //   Q5_0, Q8_0          kW8Block32
   // and rounded, by at most 2^-11 of each, for
   //   Q4_K                kW4Affine32, d·s and -dmin·m

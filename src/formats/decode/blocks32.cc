@@ -90,9 +90,8 @@ void KeepQ4_0(const std::byte* in, int64_t blocks, KeptBlocks out) {
   for (int64_t b = 0; b < blocks; ++b, in += 18) {
     int32_t q[kBlock];
     UnpackNibbles(in + 2, q);
-    Narrow(q, 0, out.q + b * kBlock);
+    Narrow(q, 8, out.q + b * kBlock);
     out.scales[b] = LoadHalf(in);
-    out.mins[b] = RoundToF16(-8.0f * out.scales[b]);
   }
 }
 

@@ -117,6 +117,10 @@ TEST(Decode, KeptBlocksStandForTheSameWeights) {
     for (int64_t i = 0; i < 2 * columns; ++i) {
       const auto by = matrix.AffineOf(i / columns, i % columns);
       const auto q = static_cast<float>(matrix.q[i]);
+      if (!std::isfinite(by.scale)) {  // d·s is more than float16 holds: Checkpoint refuses it
+        EXPECT_EQ(c.type, StorageType::kQ4_K);
+        continue;
+      }
       ASSERT_NEAR(q * by.scale + by.min, Load<float>(&c.want[4 * i]), Tolerance(*keeper, q, by))
           << i;
     }

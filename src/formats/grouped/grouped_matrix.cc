@@ -47,14 +47,15 @@ bool GroupedMatrix::symmetric() const {
 
 std::optional<Scheme> GroupedMatrix::kept_as() const {
   if (!group_of.empty()) return std::nullopt;
-  const bool eight = q.bits == 8;
-  if ((eight || groups() == 1) && symmetric()) {
-    if (groups() == 1) return eight ? Scheme::kW8Channel : Scheme::kW4Channel;
-    if (group % Info(Scheme::kW8Block32).block == 0) return Scheme::kW8Block32;
-  }
-  const Scheme affine = WithBlocksThatDivide(Scheme::kW4Affine128, group);
-  if (eight || group % Info(affine).block != 0) return std::nullopt;
-  return affine;
+  const bool eight = q.bits == 8, plain = symmetric();
+  if (eight && !plain) return std::nullopt;
+  if (plain && groups() == 1) return eight ? Scheme::kW8Channel : Scheme::kW4Channel;
+  const Scheme widest = eight   ? Scheme::kW8Block32
+                        : plain ? Scheme::kW4Block128
+                                : Scheme::kW4Affine128;
+  const Scheme scheme = WithBlocksThatDivide(widest, group);
+  if (group % Info(scheme).block != 0) return std::nullopt;
+  return scheme;
 }
 
 QuantizedMatrix GroupedMatrix::Keep() const {

@@ -35,8 +35,9 @@ struct GroupedMatrix {
   void DequantizeRows(int64_t first, int64_t count, float* out) const;
 
   // The scheme that holds the integers as they are:
-  //   4 bits   kW4Channel for one symmetric group a row; otherwise the affine blocks that divide
-  //            the groups, m = −s·z in float16
+  //   4 bits   symmetric: kW4Channel for one group a row, otherwise the widest of kW4Block128, 64
+  //            and 32 that divides a group; not symmetric: likewise kW4Affine128 …, m = −s·z in
+  //            float16
   //   8 bits   symmetric: kW8Channel for one group a row, otherwise kW8Block32
   // none for other 8-bit ones, groups that no block divides, and columns in an order of their own.
   std::optional<Scheme> kept_as() const;

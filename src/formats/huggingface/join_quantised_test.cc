@@ -86,7 +86,7 @@ Scheme SchemeOf(const char* folder, std::string_view name) {
 
 TEST(JoinQuantised, GroupsBecomeTheWidestBlocksThatHoldThem) {
   EXPECT_EQ(SchemeOf("gptq-4bit-32", "mlp.down_proj"), Scheme::kW4Affine32);
-  EXPECT_EQ(SchemeOf("compressed-4bit-64", "mlp.down_proj"), Scheme::kW4Affine64);
+  EXPECT_EQ(SchemeOf("compressed-4bit-64", "mlp.down_proj"), Scheme::kW4Block64);
   EXPECT_EQ(SchemeOf("awq-4bit-128", "mlp.down_proj"), Scheme::kW4Affine128);
   EXPECT_EQ(SchemeOf("compressed-4bit-channel", "mlp.down_proj"), Scheme::kW4Affine128);
   EXPECT_EQ(SchemeOf("gptq-4bit-channel", "mlp.down_proj"), Scheme::kW4Channel);
@@ -94,12 +94,13 @@ TEST(JoinQuantised, GroupsBecomeTheWidestBlocksThatHoldThem) {
   EXPECT_EQ(SchemeOf("gptq-8bit-128", "self_attn.q_proj"), Scheme::kW8Channel);  // one group a row
 }
 
-// Folders with one linear layer "x" [n, k] of tensors full of zeros.
+// Folders with one linear layer "x" [n, k] of tensors full of zeros, or of another byte.
 class Broken : public ::testing::Test {
  protected:
   struct Part {
     std::string dtype;
     std::vector<int64_t> shape;
+    char fill = 0;  // every byte
   };
   using Parts = std::map<std::string, Part>;
 
@@ -140,14 +141,16 @@ class Broken : public ::testing::Test {
         {"I64", 8}, {"I32", 4}, {"F16", 2}, {"BF16", 2}, {"I8", 1}};
     Json header = Json::object();
     int64_t end = 0;
+    std::string data;
     for (const auto& [name, part] : parts) {
       const int64_t begin = end;
       end += Shape(part.shape).elements() * sizes.at(part.dtype);
       header[name] = {{"dtype", part.dtype}, {"shape", part.shape}, {"data_offsets", {begin, end}}};
+      data.append(static_cast<size_t>(end - begin), part.fill);
     }
     const std::string text = header.dump();
     const uint64_t size = text.size();
-    return std::string(reinterpret_cast<const char*>(&size), 8) + text + std::string(end, '\0');
+    return std::string(reinterpret_cast<const char*>(&size), 8) + text + data;
   }
 
   testing::Folder folder_;
@@ -229,6 +232,33 @@ TEST_F(Broken, WrongShapesAndTypesAreNamed) {
     Parts parts = Gptq();
     parts[name].dtype = "I8";
     EXPECT_THAT(Error(GptqConfig(), parts, Code::kUnsupported), HasSubstr(name));
+  }
+}
+
+TEST_F(Broken, ColumnsOfNoGroupAreNamed) {
+  for (const char fill : {'\1', '\xff'}) {  // 16843009 and -1
+    Parts parts = Gptq();
+    parts["x.g_idx"].fill = fill;
+    EXPECT_THAT(Error(GptqConfig(), parts, Code::kCorrupt),
+                AllOf(HasSubstr("'x.g_idx'"), HasSubstr("column 0"), HasSubstr("0 … 1")));
+  }
+}
+
+TEST_F(Broken, ScalesThatAreNoNumbersAreNotKept) {
+  Parts parts = Awq();
+  parts["x.scales"].fill = '\x7e';
+  const auto checkpoint = Open(AwqConfig(), parts).value();
+  const StoredTensor& tensor = *checkpoint->Find("x.weight");
+  EXPECT_FALSE(checkpoint->ReadKept(tensor).has_value());
+  EXPECT_TRUE(std::isnan(checkpoint->ReadFloats(tensor).value()[0]));
+}
+
+TEST_F(Broken, SizesThatTheConfigDoesNotSayAreNamed) {
+  for (const int64_t size : {64, 1 << 30, 0x7fffffff}) {
+    Json config = GptqConfig();
+    config["group_size"] = size;
+    EXPECT_THAT(Error(config, Gptq(), Code::kCorrupt),
+                AllOf(HasSubstr("groups of 32"), HasSubstr(fmt::format("groups of {}", size))));
   }
 }
 

@@ -88,20 +88,33 @@ TEST(Packing, WideBlocksStoreTheirScalesOnce) {
   };
   EXPECT_EQ(bits(Scheme::kW4Affine32), 5);
   EXPECT_EQ(bits(Scheme::kW4Affine128), 4.25);
+  EXPECT_EQ(bits(Scheme::kW4Block64), 4.25);
+  EXPECT_EQ(bits(Scheme::kW4Block128), 4.125);
   EXPECT_NEAR(bits(Scheme::kW3Lpbq32), 3.25, 0.01);  // and the channel scales
 }
 
-TEST(Packing, TheMatricesOfLlama7BTakeFewBits) {
-  const auto bits = [](Scheme scheme) {
-    double bytes = 0, weights = 0;
-    for (const auto [n, k] : {std::array{4096, 4096}, {11008, 4096}, {4096, 11008}}) {
-      bytes += static_cast<double>(PackedBytes(scheme, n, k));
-      weights += static_cast<double>(n) * k;
-    }
-    return 8 * bytes / weights;
+// Bits per weight of LLaMA-7B: 32 layers, embedding and head.
+double Llama7BBits(Scheme layers, Scheme embedding, Scheme head) {
+  double bytes = 0, weights = 0;
+  const auto add = [&](Scheme scheme, int64_t n, int64_t k, int times) {
+    bytes += times * static_cast<double>(PackedBytes(scheme, n, k));
+    weights += times * static_cast<double>(n) * static_cast<double>(k);
   };
-  EXPECT_LE(bits(Scheme::kW4Affine32), 5.1);
-  EXPECT_LE(bits(Scheme::kW4Affine128), 4.4);
+  add(layers, 4096, 4096, 4 * 32);
+  add(layers, 11008, 4096, 2 * 32);
+  add(layers, 4096, 11008, 32);
+  add(embedding, 32000, 4096, 1);
+  add(head, 32000, 4096, 1);
+  return 8 * bytes / weights;
 }
+
+TEST(Packing, Llama7BTakesFewBits) {
+  using enum Scheme;
+  EXPECT_LE(Llama7BBits(kW4Affine32, kW4Affine32, kW8Channel), 5.1);  // GGUF: Q4_1 or Q4_K, Q6_K
+  EXPECT_LE(Llama7BBits(kW4Affine128, kW8Channel, kW8Channel), 4.4);  // AWQ
+  EXPECT_LE(Llama7BBits(kW4Block128, kW8Channel, kW8Channel), 4.3);   // GPTQ, symmetric
+  EXPECT_LE(Llama7BBits(kW4Block32, kW8Channel, kW8Channel), 4.7);
+}
+
 }  // namespace
 }  // namespace hexlane

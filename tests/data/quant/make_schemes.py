@@ -11,6 +11,7 @@ SCHEMES = {  # bits, columns per block (0: the row), kind
     "w4-affine32": (4, 32, "affine"), "w4-channel": (4, 0, "float"), "w4-block32": (4, 32, "float"),
     "w4-lpbq16": (4, 16, "integer"), "w4-lpbq64": (4, 64, "integer"), "w4-affine64": (4, 64, "affine"),
     "w4-affine128": (4, 128, "affine"), "w3-channel": (3, 0, "float"), "w3-lpbq32": (3, 32, "integer"),
+    "w4-block64": (4, 64, "float"), "w4-block128": (4, 128, "float"),
 }
 HALF = lambda x: np.float64(np.float16(np.float32(x)))
 SINGLE = lambda x: np.float64(np.float32(x))
