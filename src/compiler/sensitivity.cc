@@ -90,7 +90,6 @@ class Analysis {
           .Want("rtn, or search, gptq and bias joined by +");
     }
     for (const std::string& soc : options_.socs) targets_.push_back(TRY(FindTarget(soc)));
-    for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
     report_.scheme = quant_.scheme->name;
     tensors_ = TRY(TensorsOf(*decoder_, quant_.algorithm));
     return ReadWindows();

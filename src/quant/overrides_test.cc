@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "base/json.h"
 #include "quant/algorithm/small_decoder.h"
 #include "quant/quantize_unit.h"
@@ -205,6 +207,29 @@ TEST(Overrides, TheAlgorithmIsOffForAMatrixThatSaysSo) {
   options.overrides = Good(R"([{"pattern": "down", "algorithm": "off"}])");
   Graph again = testing::SmallDecoder()[1];
   EXPECT_FALSE(QuantizeUnit(again, {.options = options, .ranges = &calibrator.ranges()}));
+}
+
+// Of the embedding table of SmallDecoder with 4 bits per channel, and of the head, tied to it.
+std::array<UnitReport, 2> VocabularyReports(bool searches, bool is_off) {
+  std::vector<Graph> units = testing::SmallDecoder();
+  QuantOptions options{.scheme = *FindQuantScheme("w4c-f16")};
+  options.algorithm.search = searches;
+  options.overrides = Good(is_off ? R"([{"pattern": "embed", "weights": "w4-channel"},
+                                        {"pattern": "embed", "algorithm": "off"}])"
+                                  : R"([{"pattern": "embed", "weights": "w4-channel"}])");
+  std::array<UnitReport, 2> reports;
+  reports[0] = *QuantizeUnit(units[0], {.options = options});
+  reports[1] = *QuantizeUnit(units[2], {.options = options});
+  const std::string_view weight = "embed.weight";
+  EXPECT_TRUE(std::ranges::equal(units[0].value(units[0].Find(weight)).constant->view().bytes,
+                                 units[2].value(units[2].Find(weight)).constant->view().bytes));
+  return reports;
+}
+
+TEST(Overrides, SearchOfTheVocabularysScalesNeedsNoInputsAndKeepsTheHeadTied) {
+  const double rounded = *VocabularyReports(false, false)[0].weights[0].snr_db;
+  EXPECT_GT(*VocabularyReports(true, false)[0].weights[0].snr_db, rounded + 0.1);
+  EXPECT_EQ(VocabularyReports(true, true)[0].weights[0].snr_db, rounded);
 }
 
 }  // namespace

@@ -118,9 +118,11 @@ TEST_F(Sensitivity, FindsThePlantedFragileLayerAndRepairsIt) {
   const Json mix = ReadJsonFile(scratch() / "mix.json");
   EXPECT_THAT(mix["rules"].dump(),
               HasSubstr(R"({"pattern":"layers.1.gate_proj","weights":"w8-channel"})"));
-  for (const Json& rule : mix["rules"])
-    if (rule["pattern"].get<std::string>().starts_with("layers.0"))
+  for (const Json& rule : mix["rules"]) {
+    if (rule["pattern"].get<std::string>().starts_with("layers.0")) {
       EXPECT_THAT(rule["weights"], Not("w8-channel")) << rule;
+    }
+  }
   Arguments convert = {"convert", model, "-o", Path("uniform"), "--quant", "w4a16"};
   for (const std::string& option : TinyOptions()) convert.push_back(option);
   ASSERT_EQ(RunCli(convert).exit_code, 0);
@@ -142,6 +144,22 @@ TEST_F(Sensitivity, MeetsALimitOfTheLogPerplexity) {
   }
 }
 
+TEST_F(Sensitivity, ChoosesFormsThatTheNpuTakesAndMeasuresTheAlgorithm) {
+  const std::string model = CopyTinyModel("model");
+  const auto mix = [&](const std::string& quant, const std::string& algorithm) {
+    const Json got = Run(model, {"--quant", quant, "--algorithm", algorithm, "--soc", "SM8650",
+                                 "--max-bits", "5.1", "-o", Path(quant)});
+    EXPECT_LE(got["mixed"]["bits_per_weight"], 5.1);
+    return got;
+  };
+  const Json rounded = mix("w4a16", "rtn"), fitted = mix("w4a16", "search+gptq");
+  EXPECT_LT(fitted["uniform"]["kl"], 0.9 * rounded["uniform"]["kl"].get<double>());
+  // Blocks with minima need float16 activations.
+  EXPECT_THAT(ReadJsonFile(scratch() / "w4a16").dump(), Not(HasSubstr("affine")));
+  mix("w4-asym", "search");
+  EXPECT_THAT(ReadJsonFile(scratch() / "w4-asym")["rules"].dump(), HasSubstr("affine"));
+}
+
 TEST_F(Sensitivity, RefusesWhatCannotBe) {
   const std::string model = CopyTinyModel("model");
   const auto refused = [&](Arguments more, int code, const std::vector<std::string>& parts) {
@@ -155,6 +173,8 @@ TEST_F(Sensitivity, RefusesWhatCannotBe) {
   refused({"--max-bits", "5", "--max-ppl-increase", "1%"}, 2, {"two budgets"});
   refused({"--max-ppl-increase", "some"}, 2, {"'some'", "1%"});
   refused({"--max-bits", "2"}, 3, {"3.", "--max-bits 2"});
+  refused({"--algorithm", "rotate+gptq"}, 2, {"rotate+gptq", "search"});
+  refused({"--soc", "SM1"}, 2, {"SM1", "SM8650"});
   refused({"--text", Path("none")}, 3, {"none"});
 }
 
