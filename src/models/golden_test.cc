@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -134,12 +135,14 @@ INSTANTIATE_TEST_SUITE_P(Llama, Checkpoints,
 
 INSTANTIATE_TEST_SUITE_P(Qwen, Checkpoints, testing::Values("qwen2", "qwen3"));
 
-// Against float64 NumPy on the values that the integers stand for; tests/data's make_quantised.py.
+// Against float64 NumPy on the values that the integers stand for; tests/data's make_quantised.py,
+// make_k_quants.py.
 class QuantisedCheckpoints : public testing::TestWithParam<std::string> {};
 
 TEST_P(QuantisedCheckpoints, GiveTheLogitsOfTheirDequantisedModel) {
   const std::string folder = kData + "/quantised_checkpoints/" + GetParam();
-  const auto decoder = OpenDecoder(folder);
+  const bool gguf = std::filesystem::exists(folder + "/model.gguf");
+  const auto decoder = OpenDecoder(gguf ? folder + "/model.gguf" : folder);
   ASSERT_NE(decoder, nullptr);
   const std::vector<int32_t> ids =
       Json::parse(*ReadTextFile(folder + "/expected.json"))["input_ids"];
@@ -152,7 +155,8 @@ TEST_P(QuantisedCheckpoints, GiveTheLogitsOfTheirDequantisedModel) {
 INSTANTIATE_TEST_SUITE_P(Layouts, QuantisedCheckpoints,
                          testing::Values("awq-4bit-128", "compressed-4bit-64",
                                          "compressed-4bit-channel", "gptq-4bit-32",
-                                         "gptq-4bit-channel", "gptq-8bit-128", "gptq-act-order"));
+                                         "gptq-4bit-channel", "gptq-8bit-128", "gptq-act-order",
+                                         "k-quants"));
 
 TEST(SmolLm2, GgufMatchesTransformers) {
   const auto decoder = OpenDecoder(kData + "/../../.assets/SmolLM2-135M-Instruct.Q4_1.gguf");

@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-HIDDEN, FFN, HEADS, KV_HEADS, VOCAB, LAYERS, EPS, THETA = 128, 256, 4, 2, 64, 1, 1e-5, 10000.0
+HIDDEN, FFN, HEADS, KV_HEADS, VOCAB, LAYERS, EPS, THETA = 128, 256, 4, 2, 256, 1, 1e-5, 10000.0
 HEAD = HIDDEN // HEADS
 AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the element that is put into each nibble, from the lowest on
 
