@@ -146,7 +146,8 @@ class QuantisedModels : public Pipeline {
     std::string ids = ReadJsonFile(golden / "expected.json")["input_ids"].dump();
     ids = ids.substr(1, ids.size() - 2);
     Good({"dump", Path("package"), "--ids", ids, "--stage", "cpu", "-o", Path("dump")});
-    EXPECT_GT(Cosine(ReadNpy(scratch() / "dump/logits.npy"), GoldenLogits(golden)), 0.9999);
+    // Embedding, head and activations are rounded to 8 bits.
+    EXPECT_GT(Cosine(ReadNpy(scratch() / "dump/logits.npy"), GoldenLogits(golden)), 0.999);
     const Json verify = Good({"verify", Path("package"), "--max-tokens", "16"});
     EXPECT_EQ(verify["pass"], true) << verify;
   }
@@ -169,7 +170,8 @@ TEST_F(QuantisedModels, KeepTheIntegersOfKQuants) {
 
 TEST_F(QuantisedModels, WithColumnsInAnOrderOfTheirOwnAreRefusedOrRoundedAnew) {
   const std::string model = CopyTinyModel("act", "../quantised_checkpoints/gptq-act-order");
-  const Arguments convert = {"convert", model, "-o", Path("package"), "--context", "64"};
+  const Arguments convert = {"convert",   model, "-o",             Path("package"),
+                             "--context", "64",  "--prefill-rows", "16"};
   Arguments exact = convert;
   exact.insert(exact.end(), {"--quant", "w4-exact"});
   ExpectRefused(RunCli(exact), 3,
