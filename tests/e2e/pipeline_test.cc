@@ -170,8 +170,8 @@ TEST_F(QuantisedModels, KeepTheIntegersOfKQuants) {
 
 TEST_F(QuantisedModels, WithColumnsInAnOrderOfTheirOwnAreRefusedOrRoundedAnew) {
   const std::string model = CopyTinyModel("act", "../quantised_checkpoints/gptq-act-order");
-  const Arguments convert = {"convert",   model, "-o",             Path("package"),
-                             "--context", "64",  "--prefill-rows", "16"};
+  const Arguments convert = {"convert",        model, "-o", Path("package"), "--context", "64",
+                             "--prefill-rows", "16"};
   Arguments exact = convert;
   exact.insert(exact.end(), {"--quant", "w4-exact"});
   ExpectRefused(RunCli(exact), 3,
