@@ -1,6 +1,8 @@
 #include "compiler/journal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -12,7 +14,7 @@ class JournalTest : public testing::Test {
  protected:
   void SetUp() override { fs::remove_all(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
-  const fs::path folder_ = fs::path(testing::TempDir()) / "journal_test";
+  const fs::path folder_ = fs::path(testing::TempDir()) / fmt::format("journal_test.{}", getpid());
   const Journal journal_{folder_};
 };
 

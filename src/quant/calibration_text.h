@@ -1,5 +1,7 @@
 // The text that activations are calibrated on unless the user names another: data/calibration.txt,
-// the opening of Jane Austen's "Persuasion" (public domain), built into the library.
+// built into the library, about 40,000 tokens in the public domain: the openings of Jane Austen's
+// "Persuasion" and of Isaac Newton's "Opticks", chapters 32, 41 and 42 of Herman Melville's "Moby
+// Dick", and Abraham Lincoln's message to Congress of 1863.
 #ifndef HEXLANE_QUANT_CALIBRATION_TEXT_H_
 #define HEXLANE_QUANT_CALIBRATION_TEXT_H_
 

@@ -1,6 +1,7 @@
 #include "compiler/calibration/samples.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <numeric>
 
@@ -35,9 +36,9 @@ constexpr std::string_view kConfig =
 
 class SamplesTest : public testing::Test {
  protected:
-  SamplesTest() : folder_(fs::path(testing::TempDir()) / "hexlane_samples") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  SamplesTest() {
+    std::string name = testing::TempDir() + "/samples_XXXXXX";
+    folder_ = ::mkdtemp(name.data());
     Result<std::unique_ptr<Tokenizer>> made = Tokenizer::FromJson(AsciiTokenizer());
     EXPECT_TRUE(made) << made.error().ToString();
     tokenizer_ = *std::move(made);
