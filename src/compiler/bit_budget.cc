@@ -1,6 +1,7 @@
 #include "compiler/bit_budget.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,23 @@ namespace {
 // Damage removed for each bit added.
 double Gain(const Ladder::Step& from, const Ladder::Step& to) {
   return (from.damage - to.damage) / (to.bits - from.bits);
+}
+
+// Goes up from `steps` in the order of upgrades, as far as they fit; `fixed` stays where it is.
+std::vector<size_t> Fill(std::span<const Ladder> ladders, double max_bits,
+                         std::vector<size_t> steps, std::optional<size_t> fixed) {
+  std::vector<bool> full(ladders.size());
+  if (fixed) full[*fixed] = true;
+  double bits = BitsAt(ladders, steps);
+  for (const size_t i : UpgradeOrder(ladders)) {
+    if (full[i]) continue;
+    const double more = ladders[i].steps[steps[i] + 1].bits - ladders[i].steps[steps[i]].bits;
+    full[i] = bits + more > max_bits;
+    if (full[i]) continue;
+    bits += more;
+    ++steps[i];
+  }
+  return steps;
 }
 
 }  // namespace
@@ -59,24 +77,31 @@ std::vector<size_t> StepsAfter(std::span<const size_t> order, size_t count, size
 }
 
 std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits) {
-  std::vector<size_t> steps(ladders.size());
-  std::vector<bool> full(ladders.size());
-  double bits = BitsAt(ladders, steps);
-  for (const size_t i : UpgradeOrder(ladders)) {
-    if (full[i]) continue;
-    const double more = ladders[i].steps[steps[i] + 1].bits - ladders[i].steps[steps[i]].bits;
-    full[i] = bits + more > max_bits;
-    if (full[i]) continue;
-    bits += more;
-    ++steps[i];
+  std::vector<size_t> best = Fill(ladders, max_bits, std::vector<size_t>(ladders.size()), {});
+  if (ladders.empty()) return best;
+  const auto spread = [](const Ladder& l) { return l.steps.back().bits - l.steps.front().bits; };
+  const auto widest =
+      static_cast<size_t>(std::ranges::max_element(ladders, {}, spread) - ladders.begin());
+  for (size_t step = 0; step < ladders[widest].steps.size(); ++step) {
+    std::vector<size_t> steps(ladders.size());
+    steps[widest] = step;
+    if (BitsAt(ladders, steps) > max_bits) break;
+    steps = Fill(ladders, max_bits, std::move(steps), widest);
+    if (DamageAt(ladders, steps) < DamageAt(ladders, best)) best = std::move(steps);
   }
-  return steps;
+  return best;
 }
 
 double BitsAt(std::span<const Ladder> ladders, std::span<const size_t> steps) {
   double bits = 0;
   for (size_t i = 0; i < ladders.size(); ++i) bits += ladders[i].steps[steps[i]].bits;
   return bits;
+}
+
+double DamageAt(std::span<const Ladder> ladders, std::span<const size_t> steps) {
+  double damage = 0;
+  for (size_t i = 0; i < ladders.size(); ++i) damage += ladders[i].steps[steps[i]].damage;
+  return damage;
 }
 
 }  // namespace hexlane

@@ -30,11 +30,15 @@ std::vector<size_t> UpgradeOrder(std::span<const Ladder> ladders);
 std::vector<size_t> StepsAfter(std::span<const size_t> order, size_t count, size_t ladders);
 
 // The same after all upgrades that fit into `max_bits`, in that order; one that does not fit is
-// passed over, with those after it on the same ladder.
+// passed over, with those after it on the same ladder. The ladder with the most bits between its
+// ends is tried on each of its steps beside that, and the least damage wins: where one matrix is a
+// good part of the model (an embedding table), the order alone spends on others what would have
+// raised it.
 std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits);
 
-// Sum over ladders of the bits at `steps`.
+// Sums over ladders of the bits and the damage at `steps`.
 double BitsAt(std::span<const Ladder> ladders, std::span<const size_t> steps);
+double DamageAt(std::span<const Ladder> ladders, std::span<const size_t> steps);
 
 }  // namespace hexlane
 

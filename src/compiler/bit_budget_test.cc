@@ -33,6 +33,16 @@ TEST(BitBudget, StaysWithinTheBudgetAndPassesOverWhatDoesNotFit) {
   EXPECT_THAT(StepsWithin(large, 500), ElementsAre(0, 1));
 }
 
+// By gain the two small ones come first, and then the large one does not fit any more.
+TEST(BitBudget, ALargeItemIsWorthSeveralSmallOnes) {
+  const std::vector<Ladder> ladders = {
+      {{{400, 10}, {800, 0}}}, {{{100, 4}, {200, 0}}}, {{{100, 4}, {200, 0}}}};
+  EXPECT_THAT(UpgradeOrder(ladders), ElementsAre(1, 2, 0));
+  EXPECT_THAT(StepsWithin(ladders, 1000), ElementsAre(1, 0, 0));
+  EXPECT_DOUBLE_EQ(DamageAt(ladders, StepsWithin(ladders, 1000)), 8);
+  EXPECT_THAT(StepsWithin(ladders, 900), ElementsAre(0, 1, 1));
+}
+
 std::vector<size_t> FormsOf(const Ladder& ladder) {
   std::vector<size_t> forms;
   for (const Ladder::Step& step : ladder.steps) forms.push_back(step.form);
