@@ -30,7 +30,7 @@ double StoredBits(Scheme scheme, const Shape& shape);
 // kRowsLookedAt rows spread over it.
 Result<WeightForm> TryForm(const TensorView& matrix, Scheme scheme, bool searches,
                            ThreadPool* pool);
-inline constexpr int64_t kRowsLookedAt = 512;
+inline constexpr int64_t kRowsLookedAt = 128;
 
 // Every row of schemes.def and float16, in that order.
 std::vector<Scheme> AllForms();
