@@ -146,7 +146,7 @@ class QuantisedModels : public Pipeline {
     std::string ids = ReadJsonFile(golden / "expected.json")["input_ids"].dump();
     ids = ids.substr(1, ids.size() - 2);
     Good({"dump", Path("package"), "--ids", ids, "--stage", "cpu", "-o", Path("dump")});
-    // Embedding, head and activations are rounded to 8 bits.
+    // The embedding and the head, in 8 bits, are off by 41 to 44 dB each; random layers amplify it.
     EXPECT_GT(Cosine(ReadNpy(scratch() / "dump/logits.npy"), GoldenLogits(golden)), 0.999);
     const Json verify = Good({"verify", Path("package"), "--max-tokens", "16"});
     EXPECT_EQ(verify["pass"], true) << verify;
