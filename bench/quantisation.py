@@ -14,7 +14,7 @@ HEXLANE = ROOT / "build/release/bin/hexlane"
 MODEL = ROOT / ".assets/SmolLM2-135M-Instruct.Q4_1.gguf"
 CALIBRATION = ROOT / "data/calibration.txt"
 TEXT = ROOT / "tests/data/text/prose.txt"
-TOKENS = 16384
+TOKENS = 40960
 
 
 def hexlane(*arguments):
@@ -24,29 +24,38 @@ def hexlane(*arguments):
     return json.loads(done.stdout)
 
 
-def measure(scheme, algorithm, work):
+def measure(row, work):
     """One row: convert to the CPU package, evaluate it as fake-quantised graph and as package."""
-    package = work / f"{scheme}-{algorithm}"
+    scheme, algorithm, *budget = row
+    package, extra, seconds = work / name(row), [], 0
+    if budget:
+        mix = work / f"{name(row)}.mix.json"
+        seconds = hexlane("sensitivity", MODEL, "--quant", scheme, "--algorithm", algorithm, "--max-bits", budget[0],
+                          "-o", mix)["seconds"]
+        extra = ["--overrides", mix]
     converted = hexlane("convert", MODEL, "--quant", scheme, "--algorithm", algorithm, "--calibration", CALIBRATION,
-                        "--calibration-tokens", TOKENS, "--force", "-o", package)
+                        "--calibration-tokens", TOKENS, "--force", "-o", package, *extra)
     compared = ["--text", TEXT, "--reference", work / "float.reference"]
     quant = hexlane("eval", package, "--stage", "quant", *compared)
     cpu = hexlane("eval", package, "--stage", "cpu", *compared)
     shutil.rmtree(package)
-    return {"scheme": scheme, "algorithm": algorithm, "bits": converted["bits_per_weight"],
-            "seconds": converted["seconds"], "peak_mib": converted["peak_rss_bytes"] / 2**20,
-            "quant": quant, "cpu": cpu}
+    return {"scheme": scheme if not budget else f"{scheme}, {budget[0]} bits", "algorithm": algorithm,
+            "bits": converted["bits_per_weight"], "seconds": seconds + converted["seconds"],
+            "peak_mib": converted["peak_rss_bytes"] / 2**20, "quant": quant, "cpu": cpu}
+
+
+def name(row):
+    return "-".join(row)
 
 
 def figures(rows, work):
-    for scheme, algorithm in rows:
-        kept = work / f"{scheme}-{algorithm}.json"
+    for row in rows:
+        kept = work / f"{name(row)}.json"
         if not kept.exists():
-            row = measure(scheme, algorithm, work)
-            kept.write_text(json.dumps(row, indent=1) + "\n")
-        row = json.loads(kept.read_text())
-        print(f"{scheme} {algorithm}: {row['quant']['perplexity']:.2f}", file=sys.stderr, flush=True)
-        yield row
+            kept.write_text(json.dumps(measure(row, work), indent=1) + "\n")
+        measured = json.loads(kept.read_text())
+        print(f"{' '.join(row)}: {measured['quant']['perplexity']:.2f}", file=sys.stderr, flush=True)
+        yield measured
 
 
 def table(rows):
@@ -70,8 +79,8 @@ def table(rows):
 
 def listed(text):
     rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if any(len(row) != 2 for row in rows):
-        sys.exit("a row is a scheme and an algorithm")
+    if any(len(row) not in (2, 3) for row in rows):
+        sys.exit("a row is a scheme, an algorithm and, for mixed precision, bits per weight")
     return rows
 
 

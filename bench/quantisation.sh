@@ -5,6 +5,6 @@
 # --rows    only these (default: all of bench/quantisation.txt)
 # --keep    packages and figures stay there, and rows that have figures there are not measured again
 # Calibrates on data/calibration.txt, evaluates on tests/data/text/prose.txt, which calibration never sees. All rows
-# take about an hour on 2 cores. Needs ./demo.sh or ./test.sh to have set up and built.
+# take two to three hours on 2 cores. Needs ./demo.sh or ./test.sh to have set up and built.
 set -euo pipefail
 exec "$(dirname "$0")/quantisation.py" "$@"
