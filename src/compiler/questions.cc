@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/lines.h"
 
 namespace hexlane {
 namespace {
@@ -87,13 +88,9 @@ Pair EncodePair(const Tokenizer& tokenizer, std::string context, std::string cho
 Result<std::vector<Question>> ParseQuestions(std::string_view text, std::string_view file,
                                              int max) {
   std::vector<Question> questions;
-  for (int line = 1; !text.empty(); ++line) {
-    const size_t size = std::min(text.find('\n'), text.size());
-    const std::string_view row = text.substr(0, size);
-    text.remove_prefix(std::min(size + 1, text.size()));
-    if (std::ranges::all_of(row, IsSpace)) continue;
-    std::string where = fmt::format("{}: line {}", file, line);
-    const Json object = TRY(ParseJson(row, where));
+  for (const TextLine& line : LinesOf(text)) {
+    std::string where = fmt::format("{}: line {}", file, line.number);
+    const Json object = TRY(ParseJson(line.text, where));
     questions.push_back(TRY(ReadQuestion(object, std::move(where))));
     if (max > 0 && questions.size() == static_cast<size_t>(max)) break;
   }

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "quant/calibration_text.h"
 
 namespace hexlane {
@@ -33,14 +34,9 @@ std::vector<std::string_view> WordsOf(std::string_view line) {
 
 // The first line that says something; empty without one.
 std::string_view FirstLine(std::string_view text, bool skip_comments) {
-  std::string_view first;
-  const auto take = [&](size_t, std::string_view line) -> Result<void> {
-    if (skip_comments && IsComment(line)) return {};
-    first = line;
-    return Cancelled("found");
-  };
-  (void)ForEachLine(text, take);
-  return first;
+  for (const TextLine& line : LinesOf(text))
+    if (!skip_comments || !IsComment(line.text)) return line.text;
+  return {};
 }
 
 bool IsJson(std::string_view line) {
@@ -138,14 +134,12 @@ Result<fs::path> Locate(const fs::path& path, const fs::path& list, std::string_
 Result<std::vector<ListedSample>> ReadInputList(const fs::path& list) {
   const auto file = TRY(MappedFile::Open(list));
   std::vector<ListedSample> samples;
-  const auto add = [&](size_t number, std::string_view line) -> Result<void> {
-    if (IsComment(line)) return {};
-    const std::string where = fmt::format("{}: line {}", list.string(), number);
-    const std::string_view path = TRY(PathIn(line, where));
+  for (const TextLine& line : LinesOf(TextOf(*file))) {
+    if (IsComment(line.text)) continue;
+    const std::string where = fmt::format("{}: line {}", list.string(), line.number);
+    const std::string_view path = TRY(PathIn(line.text, where));
     samples.push_back({TRY(Locate(path, list, where)), where});
-    return {};
-  };
-  TRY(ForEachLine(TextOf(*file), add));
+  }
   return samples;
 }
 

@@ -41,19 +41,6 @@ struct ListedSample {
 // or more inputs than input_ids; kNotFound.
 Result<std::vector<ListedSample>> ReadInputList(const std::filesystem::path& list);
 
-// The lines of a text, without their ends: body(number from 1, line) until it fails.
-template <typename Body>
-Result<void> ForEachLine(std::string_view text, const Body& body) {
-  for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.find_first_not_of(" \t") != line.npos) TRY(body(number, line));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return {};
-}
-
 }  // namespace hexlane
 
 #endif  // HEXLANE_COMPILER_CALIBRATION_CALIBRATION_SOURCE_H_

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/lines.h"
 #include "compiler/calibration/calibration_source.h"
 #include "compiler/calibration/id_rows.h"
 #include "quant/calibrate.h"
@@ -114,13 +115,14 @@ class SampleReader {
 
   Result<void> ReadLines() {
     const std::string text = TRY(ReadTextFile(args_.path));
-    return ForEachLine(text, [&](size_t number, std::string_view line) -> Result<void> {
+    for (const TextLine& line : LinesOf(text)) {
       ++samples_.found;
-      if (full()) return {};
-      const std::string where = fmt::format("{}: line {}", args_.path.string(), number);
-      TRY(ParseJson(line, where));  // checks its depth
-      return AddLine(OrderedJson::parse(line), where);
-    });
+      if (full()) continue;
+      const std::string where = fmt::format("{}: line {}", args_.path.string(), line.number);
+      TRY(ParseJson(line.text, where));  // checks its depth
+      TRY(AddLine(OrderedJson::parse(line.text), where));
+    }
+    return {};
   }
 
   Result<void> AddLine(const OrderedJson& line, const std::string& where) {

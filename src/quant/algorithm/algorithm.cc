@@ -1,7 +1,5 @@
 #include "quant/algorithm/algorithm.h"
 
-#include <vector>
-
 namespace hexlane {
 namespace {
 

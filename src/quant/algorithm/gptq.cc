@@ -12,7 +12,7 @@ namespace hexlane {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using FloatRows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // Columns whose corrections are gathered before the columns after them get them.
 constexpr int64_t kColumnsAtOnce = 128;
@@ -64,11 +64,11 @@ void Gptq::Round(const FloatMatrix& weights, QuantizedMatrix& m) const {
   const auto k = static_cast<int64_t>(order_.size());
   CHECK(weights.k == k && m.k == k && m.n == weights.n);
   const IntegerRange integers = IntegersOf(m.scheme);
-  const Eigen::Map<const FloatRows> factor(factor_.data(), k, k);
-  FloatRows left(weights.n, k);  // what is still to be represented, in order
+  const Eigen::Map<const RowMajorMatrix> factor(factor_.data(), k, k);
+  RowMajorMatrix left(weights.n, k);  // what is still to be represented, in order
   for (int64_t row = 0; row < weights.n; ++row)
     for (int64_t i = 0; i < k; ++i) left(row, i) = weights.row(row)[order_[i]];
-  FloatRows errors(weights.n, kColumnsAtOnce);
+  RowMajorMatrix errors(weights.n, kColumnsAtOnce);
   for (int64_t first = 0; first < k; first += kColumnsAtOnce) {
     const int64_t end = std::min(k, first + kColumnsAtOnce);
     for (int64_t i = first; i < end; ++i) {
