@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/testing/scratch_folder.h"
+
 namespace hexlane {
 namespace {
 namespace fs = std::filesystem;
@@ -19,15 +21,6 @@ using testing::IsEmpty;
 
 class FileTest : public testing::Test {
  protected:
-  FileTest() {
-    std::string name = (fs::temp_directory_path() / "hexlane_file_test.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~FileTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   fs::path Path(std::string_view name) const { return folder_ / name; }
   void Put(std::string_view name, std::string_view text) const {
     fs::create_directories(Path(name).parent_path());
@@ -43,7 +36,8 @@ class FileTest : public testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  const ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
 };
 
 // An earlier result has a manifest, which lists nothing but itself and "only_in_old".

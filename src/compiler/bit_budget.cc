@@ -17,12 +17,12 @@ double Gain(const Ladder::Step& from, const Ladder::Step& to) {
 }
 
 // Goes up from `steps` in the order of upgrades, as far as they fit; `fixed` stays where it is.
-std::vector<size_t> Fill(std::span<const Ladder> ladders, double max_bits,
-                         std::vector<size_t> steps, std::optional<size_t> fixed) {
+std::vector<size_t> Fill(std::span<const Ladder> ladders, std::span<const size_t> order,
+                         double max_bits, std::vector<size_t> steps, std::optional<size_t> fixed) {
   std::vector<bool> full(ladders.size());
   if (fixed) full[*fixed] = true;
   double bits = BitsAt(ladders, steps);
-  for (const size_t i : UpgradeOrder(ladders)) {
+  for (const size_t i : order) {
     if (full[i]) continue;
     const double more = ladders[i].steps[steps[i] + 1].bits - ladders[i].steps[steps[i]].bits;
     full[i] = bits + more > max_bits;
@@ -77,7 +77,9 @@ std::vector<size_t> StepsAfter(std::span<const size_t> order, size_t count, size
 }
 
 std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits) {
-  std::vector<size_t> best = Fill(ladders, max_bits, std::vector<size_t>(ladders.size()), {});
+  const std::vector<size_t> order = UpgradeOrder(ladders);
+  std::vector<size_t> best =
+      Fill(ladders, order, max_bits, std::vector<size_t>(ladders.size()), {});
   if (ladders.empty()) return best;
   const auto spread = [](const Ladder& l) { return l.steps.back().bits - l.steps.front().bits; };
   const auto widest =
@@ -86,7 +88,7 @@ std::vector<size_t> StepsWithin(std::span<const Ladder> ladders, double max_bits
     std::vector<size_t> steps(ladders.size());
     steps[widest] = step;
     if (BitsAt(ladders, steps) > max_bits) break;
-    steps = Fill(ladders, max_bits, std::move(steps), widest);
+    steps = Fill(ladders, order, max_bits, std::move(steps), widest);
     if (DamageAt(ladders, steps) < DamageAt(ladders, best)) best = std::move(steps);
   }
   return best;

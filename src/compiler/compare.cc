@@ -44,9 +44,8 @@ double SnrDb(std::span<const float> values, std::span<const float> reference) {
     signal += double{reference[i]} * reference[i];
     noise += (double{values[i]} - reference[i]) * (double{values[i]} - reference[i]);
   }
-  constexpr double kExact = 999;  // finite, for JSON
-  if (noise == 0) return kExact;
-  return signal == 0 ? -kExact : 10 * std::log10(signal / noise);
+  if (noise == 0) return kExactSnrDb;
+  return signal == 0 ? -kExactSnrDb : 10 * std::log10(signal / noise);
 }
 
 double Top1Agreement(std::span<const float> logits, std::span<const float> reference,

@@ -12,8 +12,9 @@ double Cosine(std::span<const float> values,
               std::span<const float> reference);  // 1 when both are all zero
 double MaxRelativeError(std::span<const float> values,
                         std::span<const float> reference);  // over the reference's range
+inline constexpr double kExactSnrDb = 999;                  // of what is equal; finite, for JSON
 double SnrDb(std::span<const float> values,
-             std::span<const float> reference);  // 10 log10(Σr² / Σ(v-r)²); 999 when equal
+             std::span<const float> reference);  // 10 log10(Σr² / Σ(v-r)²)
 // Share of rows [rows, vocab] whose largest entry is at the same place.
 double Top1Agreement(std::span<const float> logits, std::span<const float> reference,
                      int64_t vocab);

@@ -17,6 +17,12 @@ using Windows = std::vector<std::vector<int32_t>>;
 // Hidden states by window, [rows, hidden]; empty before the first unit.
 using States = std::vector<std::vector<float>>;
 
+size_t TokensOf(const Windows& windows) {
+  size_t tokens = 0;
+  for (const auto& window : windows) tokens += window.size();
+  return tokens;
+}
+
 // Runs all of `batch`, which stand before `unit`, through it.
 Result<void> Advance(const Graph& unit, const Windows& windows, std::span<States* const> batch,
                      const InterpreterOptions& options) {
@@ -84,17 +90,16 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
 // Damage::unit_error
 double RelativeError(const Windows& windows, const States& exact, const States& states) {
   double sum = 0;
-  size_t tokens = 0;
   for (size_t w = 0; w < windows.size(); ++w) {
     const size_t dim = exact[w].size() / windows[w].size();
-    for (size_t row = 0; row < windows[w].size(); ++row, ++tokens) {
+    for (size_t row = 0; row < windows[w].size(); ++row) {
       const auto want = std::span(exact[w]).subspan(row * dim, dim);
       const double norm = SquaredNorm(want);
       if (norm > 0)
         sum += SquaredDistance(want, std::span(states[w]).subspan(row * dim, dim)) / norm;
     }
   }
-  return sum / static_cast<double>(tokens);
+  return sum / static_cast<double>(TokensOf(windows));
 }
 
 // Logits of one window at a time.
@@ -228,9 +233,7 @@ class Journey {
 
   void Conclude(Traveller& traveller) const {
     if (!traveller.travels()) return;
-    size_t tokens = 0;
-    for (const auto& window : windows_) tokens += window.size();
-    traveller.damage->kl = traveller.sums.kl / static_cast<double>(tokens);
+    traveller.damage->kl = traveller.sums.kl / static_cast<double>(TokensOf(windows_));
     if (traveller.sums.norm > 0)
       traveller.damage->logit_error = traveller.sums.error / traveller.sums.norm;
   }
@@ -258,9 +261,8 @@ Result<void> DamageMeter::Sweep(std::span<const Candidate> candidates, std::span
 }
 
 Result<std::vector<Damage>> DamageMeter::Measure(std::span<const Candidate> candidates) {
-  size_t tokens = 0;
-  for (const auto& window : windows_) tokens += window.size();
-  const size_t bytes = tokens * static_cast<size_t>(decoder_.config().hidden) * sizeof(float);
+  const size_t bytes =
+      TokensOf(windows_) * static_cast<size_t>(decoder_.config().hidden) * sizeof(float);
   const size_t at_once = std::max<size_t>(1, kStateBytes / bytes);
   std::vector<Damage> damages(candidates.size());
   for (size_t begin = 0; begin < candidates.size();) {

@@ -17,7 +17,7 @@ class EncodingList {
       if (!names_.insert(value.name).second) continue;
       if (value.constant && value.shape.rank() == 2)
         weights_.push_back(AimetWeight(value.name, value.constant->view()));
-      else if (value.encoding && !IsCache(value))
+      else if (value.encoding && !IsPast(value.shape))  // a cache is as what is appended to it
         values_.push_back(AimetValue(value.name, *value.encoding));
     }
   }
@@ -29,11 +29,6 @@ class EncodingList {
   }
 
  private:
-  // Encoded as what is appended to it.
-  static bool IsCache(const Value& value) {
-    return value.shape.rank() > 0 && value.shape[0] == kPast;
-  }
-
   std::set<std::string> names_;
   Json weights_ = Json::array(), values_ = Json::array();
 };

@@ -1,10 +1,10 @@
 #include "compiler/journal.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "base/testing/scratch_folder.h"
 
 namespace hexlane {
 namespace {
@@ -12,9 +12,8 @@ namespace fs = std::filesystem;
 
 class JournalTest : public testing::Test {
  protected:
-  void SetUp() override { fs::remove_all(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-  const fs::path folder_ = fs::path(testing::TempDir()) / fmt::format("journal_test.{}", getpid());
+  const ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path() / "journal";
   const Journal journal_{folder_};
 };
 

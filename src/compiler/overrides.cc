@@ -6,6 +6,7 @@
 
 #include "backends/emitters.h"
 #include "base/file.h"
+#include "compiler/weight_forms.h"
 #include "quant/matrix_scheme.h"
 #include "quant/quantize_unit.h"
 
@@ -145,8 +146,7 @@ class Checker {
     const auto bits = [](Scheme scheme) {
       return scheme == Scheme::kPlain ? 16 : Info(scheme).bits;
     };
-    std::vector<Scheme> schemes(AllSchemes().begin(), AllSchemes().end());
-    schemes.push_back(Scheme::kPlain);
+    std::vector<Scheme> schemes = AllForms();
     std::erase(schemes, to);
     std::ranges::stable_sort(schemes, {},
                              [&](Scheme scheme) { return std::abs(bits(scheme) - bits(to)); });

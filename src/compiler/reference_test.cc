@@ -1,10 +1,10 @@
 #include "compiler/reference.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cmath>
 
+#include "base/testing/scratch_folder.h"
 #include "compiler/text_comparison.h"
 #include "kernels/sample/softmax.h"
 
@@ -36,15 +36,6 @@ class MadeReference : public Reference {
 
 class ReferenceFiles : public testing::Test {
  protected:
-  ReferenceFiles() {
-    std::string name = (fs::temp_directory_path() / "hexlane_reference.XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~ReferenceFiles() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   fs::path file() const { return folder_ / "reference"; }
   Json identity() const { return ReferenceIdentity("model.gguf", kVocab, sequences_); }
   void Write() {
@@ -60,7 +51,8 @@ class ReferenceFiles : public testing::Test {
     EXPECT_THAT(opened.error().ToString(), HasSubstr(file().string()));
   }
 
-  fs::path folder_;
+  const ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
   const ScoredSequences sequences_ = {{{1, 2, 3, 4, 5, 6}, 2}, {{3, 4, 5}, 0}};
 };
 

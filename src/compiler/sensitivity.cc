@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "compiler/bit_budget.h"
+#include "compiler/compare.h"
 #include "compiler/damage.h"
 #include "compiler/overrides.h"
 #include "compiler/source.h"
@@ -52,8 +53,7 @@ struct Item {
 };
 
 double SnrDb(double relative_error) {
-  constexpr double kExact = 999;  // as verify reports an exact match
-  return relative_error > 0 ? std::min(kExact, -10 * std::log10(relative_error)) : kExact;
+  return relative_error > 0 ? std::min(kExactSnrDb, -10 * std::log10(relative_error)) : kExactSnrDb;
 }
 
 class Analysis {
@@ -271,10 +271,10 @@ class Analysis {
     report_.uniform = TRY(Measure({}));
     const std::vector<size_t> steps =
         options_.max_bits > 0 ? TRY(WithinBits(ladders)) : TRY(WithinIncrease(ladders));
-    report_.mixed = TRY(Measure(RulesFor(FormsAt(ladders, steps))));
+    const std::vector<OverrideRule> rules = RulesFor(FormsAt(ladders, steps));
+    report_.mixed = TRY(Measure(rules));
     if (options_.output.empty()) return {};
-    return WriteFileAtomically(options_.output,
-                               FileOf(RulesFor(FormsAt(ladders, steps))).dump(1) + "\n");
+    return WriteFileAtomically(options_.output, FileOf(rules).dump(1) + "\n");
   }
 
   Result<std::vector<size_t>> WithinBits(std::span<const Ladder> ladders) const {

@@ -2,11 +2,11 @@
 // compute what the quantised model means? Loss: how far is the quantised model from the float one?
 #include <algorithm>
 
+#include "base/finite.h"
 #include "compiler/compare.h"
 #include "compiler/stage_run.h"
 #include "hexlane/engine.h"
 #include "kernels/sample/softmax.h"
-#include "quant/encodings.h"
 #include "runtime/tokenizer/tokenizer.h"
 
 namespace hexlane {

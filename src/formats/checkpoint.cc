@@ -1,9 +1,7 @@
 #include "formats/checkpoint.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/file.h"
+#include "base/finite.h"
 #include "formats/decode/decode.h"
 #include "formats/format.h"
 #include "formats/grouped/grouped_matrix.h"
@@ -40,10 +38,6 @@ std::string Place(const CheckpointParts& parts, const StoredTensor& tensor) {
   return fmt::format("{}: tensor '{}', offset {}",
                      known ? parts.files[tensor.file].string() : parts.where, tensor.name,
                      tensor.offset);
-}
-
-bool AllFinite(const std::vector<float>& values) {
-  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
 }
 
 }  // namespace
@@ -139,8 +133,9 @@ Result<std::vector<float>> Checkpoint::ReadFloats(const StoredTensor& tensor) co
 }
 
 std::optional<QuantizedMatrix> Checkpoint::ReadKept(const StoredTensor& tensor) const {
-  if (!tensor.kept_as()) return std::nullopt;
-  QuantizedMatrix matrix = tensor.grouped ? tensor.grouped->Keep() : KeepBlocks(tensor);
+  const std::optional<Scheme> scheme = tensor.kept_as();
+  if (!scheme) return std::nullopt;
+  QuantizedMatrix matrix = tensor.grouped ? tensor.grouped->Keep(*scheme) : KeepBlocks(tensor);
   if (!AllFinite(matrix.scales) || !AllFinite(matrix.mins)) return std::nullopt;
   return matrix;
 }

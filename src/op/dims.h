@@ -20,6 +20,9 @@ inline constexpr int64_t kContext = -3;  // kPast + kRows
 std::string DimName(int64_t dim);
 std::optional<int64_t> DimFromName(std::string_view name);
 
+// Whether a value of this shape is a cache: of past positions.
+inline bool IsPast(const Shape& shape) { return shape.rank() > 0 && shape[0] == kPast; }
+
 // `shape` with symbols replaced: rows and past known, context their sum.
 Shape Specialise(const Shape& shape, int64_t rows, int64_t past);
 

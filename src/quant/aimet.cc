@@ -129,13 +129,11 @@ Result<DType> ActivationFor(const Entry& entry) {
 }
 
 Result<void> CheckRange(const Entry& entry) {
-  if (!entry.range) return {};
-  const auto [min, max] = *entry.range;
-  if (std::isfinite(min) && std::isfinite(max) && min <= 0 && max >= 0 && min < max) return {};
+  if (!entry.range || IsRange(*entry.range)) return {};
   return InvalidInput("the encoding of '{}' has no range", entry.name)
       .At("{}", entry.where)
       .Want("min ≤ 0 ≤ max, min < max")
-      .Got("{} to {}", min, max);
+      .Got("{} to {}", entry.range->min, entry.range->max);
 }
 
 }  // namespace

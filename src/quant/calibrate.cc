@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/finite.h"
 #include "base/json.h"
 
 namespace hexlane {

@@ -1,10 +1,10 @@
 #include "quant/encodings.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/finite.h"
 #include "base/rounding.h"
 
 namespace hexlane {
@@ -33,11 +33,9 @@ void MinMax::Include(const MinMax& other) {
   max = std::max(max, other.max);
 }
 
-bool AllFinite(std::span<const float> values) {
-  uint32_t largest = 0;  // magnitude bits; those of NaN and infinity are the largest of all
-  for (float value : values)
-    largest = std::max(largest, std::bit_cast<uint32_t>(value) & 0x7fffffffu);
-  return largest < 0x7f800000u;
+bool IsRange(const MinMax& range) {
+  const bool finite = std::isfinite(range.min) && std::isfinite(range.max);
+  return finite && range.min <= 0 && range.max >= 0 && range.min < range.max;
 }
 
 Result<MinMax> FindMinMax(std::span<const float> values, std::string_view where) {

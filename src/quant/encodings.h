@@ -32,8 +32,8 @@ struct MinMax {
   float max_abs() const { return max > -min ? max : -min; }
   void Include(const MinMax& other);
 };
-// Whether there is no NaN and no infinity.
-bool AllFinite(std::span<const float> values);
+// Whether an encoding can have this range: it holds 0 and has an extent.
+bool IsRange(const MinMax& range);
 // The range of `values` and 0. kInvalidInput naming `where` and the index of the first NaN or
 // infinity.
 Result<MinMax> FindMinMax(std::span<const float> values, std::string_view where);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "quant/schemes.h"
 
@@ -53,14 +52,13 @@ Result<std::optional<bool>> ReadAlgorithm(const Json& rule, std::string_view whe
 
 Result<std::optional<MinMax>> ReadRange(const Json& rule, std::string_view where) {
   if (!rule.contains("min") && !rule.contains("max")) return std::nullopt;
-  const auto min = static_cast<float>(TRY(JsonField<double>(rule, "min", where)));
-  const auto max = static_cast<float>(TRY(JsonField<double>(rule, "max", where)));
-  if (std::isfinite(min) && std::isfinite(max) && min <= 0 && max >= 0 && min < max)
-    return MinMax{min, max};
+  const MinMax range{static_cast<float>(TRY(JsonField<double>(rule, "min", where))),
+                     static_cast<float>(TRY(JsonField<double>(rule, "max", where)))};
+  if (IsRange(range)) return range;
   return InvalidInput("not a range")
       .At("{}", where)
       .Want("min ≤ 0 ≤ max, min < max")
-      .Got("{} to {}", min, max);
+      .Got("{} to {}", range.min, range.max);
 }
 
 Result<void> CheckFields(const Json& rule, std::string_view where) {

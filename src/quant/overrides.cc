@@ -113,8 +113,7 @@ void AddMatrix(const Graph& unit, const Node& node, bool splits_head, Overridabl
 
 void OverridableTensors::AddUnit(const Graph& unit, bool splits_head) {
   for (const Node& node : unit.nodes()) {
-    const bool multiplies = node.op == OpKind::kLinear || node.op == OpKind::kEmbedding;
-    if (multiplies && unit.value(node.inputs[1]).constant)
+    if (HasMatrix(node) && unit.value(node.inputs[1]).constant)
       AddMatrix(unit, node, splits_head, *this);
     for (const ValueId id : node.outputs)
       if (unit.value(id).dtype == DType::kF32) AddNames(unit.value(id).name, {}, values);

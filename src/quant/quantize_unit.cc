@@ -34,8 +34,6 @@ struct ValuePlan {
   ValueId range_of = kNone;  // whose range counts; a cache's: the value that is appended to it
 };
 
-bool IsCache(const Value& input) { return input.shape.rank() > 0 && input.shape[0] == kPast; }
-
 // Ops that backends run on a mixture of F16 and integer values.
 bool Mixes(OpKind op) {
   return op == OpKind::kLinear || op == OpKind::kRmsNorm || op == OpKind::kAdd ||
@@ -58,7 +56,7 @@ std::vector<ValuePlan> PlanValues(const Graph& unit) {
   for (size_t i = 0; i < plans.size(); ++i) plans[i].range_of = static_cast<ValueId>(i);
   FindFlexible(unit, plans);
   for (const ValueId id : unit.inputs())
-    if (!IsCache(unit.value(id))) plans[id].role = Role::kResidual;
+    if (!IsPast(unit.value(id).shape)) plans[id].role = Role::kResidual;
   for (const Node& node : unit.nodes()) {
     if (node.op == OpKind::kAdd || node.op == OpKind::kEmbedding)
       plans[node.outputs[0]].role = Role::kResidual;
@@ -227,6 +225,12 @@ struct MatrixPlan {
   Scheme scheme = Scheme::kPlain;
   const TensorOverride* by = nullptr;  // null: by the scheme alone
   WeightFit fit;
+
+  // Whether the algorithm has a say in how the matrix is rounded.
+  bool is_fitted() const {
+    const bool off = by && by->algorithm && !*by->algorithm;
+    return !off && scheme != Scheme::kPlain;
+  }
 };
 
 Result<MatrixResult> QuantizeMatrix(Value& value, const MatrixPlan& plan,
@@ -285,13 +289,6 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
   return {};
 }
 
-// Whether the algorithm has a say in how the node's matrix is rounded.
-bool IsFitted(const Graph& unit, const Node& node, const QuantOptions& options) {
-  const TensorOverride* by = OverrideOf(unit, node, options);
-  const bool off = by && by->algorithm && !*by->algorithm;
-  return !off && MatrixScheme(unit, node, options) != Scheme::kPlain;
-}
-
 // The embedding table is looked up, and a tied head must be the same: no input has a say in it.
 Result<WeightFit> FitOf(const Graph& unit, const Node& node, const QuantizeArgs& args,
                         GptqByValue& gptqs) {
@@ -307,11 +304,11 @@ Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args,
     if (!weight.constant) return {};
     MatrixPlan plan{
         MatrixScheme(unit, node, args.options), OverrideOf(unit, node, args.options), {}};
-    const bool fitted = IsFitted(unit, node, args.options);
-    if (fitted) plan.fit = TRY(FitOf(unit, node, args, gptqs));
+    if (plan.is_fitted()) plan.fit = TRY(FitOf(unit, node, args, gptqs));
     MatrixResult result = TRY(QuantizeMatrix(weight, plan, args));
     report.weights.push_back(std::move(result.report));
-    const bool correct = fitted && args.options.algorithm.bias && !IsVocabulary(unit, node);
+    const bool correct =
+        plan.is_fitted() && args.options.algorithm.bias && !IsVocabulary(unit, node);
     if (correct && args.sketch) result.shift.resize(static_cast<size_t>(weight.shape[0]));
     if (correct) TRY(CorrectBias(unit, id, std::move(result.shift)));
   }

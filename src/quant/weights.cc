@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/dtype.h"
+#include "base/finite.h"
 #include "kernels/registry.h"
 #include "quant/encodings.h"
 

@@ -1,12 +1,12 @@
 #include "compiler/calibration/samples.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <numeric>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/testing/scratch_folder.h"
 #include "compiler/calibration/calibration_source.h"
 #include "runtime/tokenizer/tokenizer.h"
 
@@ -37,13 +37,10 @@ constexpr std::string_view kConfig =
 class SamplesTest : public testing::Test {
  protected:
   SamplesTest() {
-    std::string name = testing::TempDir() + "/samples_XXXXXX";
-    folder_ = ::mkdtemp(name.data());
     Result<std::unique_ptr<Tokenizer>> made = Tokenizer::FromJson(AsciiTokenizer());
     EXPECT_TRUE(made) << made.error().ToString();
     tokenizer_ = *std::move(made);
   }
-  ~SamplesTest() override { fs::remove_all(folder_); }
 
   fs::path Write(const std::string& name, std::string_view text) const {
     const fs::path path = folder_ / name;
@@ -71,7 +68,8 @@ class SamplesTest : public testing::Test {
     return samples ? Error() : samples.error();
   }
 
-  fs::path folder_;
+  const ScratchFolder scratch_;
+  const fs::path folder_ = scratch_.path();
   std::unique_ptr<Tokenizer> tokenizer_;
 };
 

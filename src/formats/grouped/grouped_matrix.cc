@@ -1,6 +1,5 @@
 #include "formats/grouped/grouped_matrix.h"
 
-#include "base/check.h"
 #include "formats/decode/decode.h"
 
 namespace hexlane {
@@ -58,19 +57,17 @@ std::optional<Scheme> GroupedMatrix::kept_as() const {
   return scheme;
 }
 
-QuantizedMatrix GroupedMatrix::Keep() const {
-  const std::optional<Scheme> scheme = kept_as();
-  CHECK(scheme.has_value());
-  QuantizedMatrix m = QuantizedMatrix::Zero(*scheme, n, k);
-  const bool affine = Info(*scheme).scale == ScaleKind::kAffine;
+QuantizedMatrix GroupedMatrix::Keep(Scheme scheme) const {
+  QuantizedMatrix m = QuantizedMatrix::Zero(scheme, n, k);
+  const bool affine = Info(scheme).scale == ScaleKind::kAffine;
   const int offset = affine ? 0 : middle();
-  const int64_t block = ScalesAreF32(*scheme) ? k : Info(*scheme).block;
+  const int64_t block = ScalesAreF32(scheme) ? k : Info(scheme).block;
   for (int64_t row = 0; row < n; ++row) {
     for (int64_t j = 0; j < k; ++j) m.q[row * k + j] = static_cast<int8_t>(q.At(row, j) - offset);
     for (int64_t b = 0; b < m.blocks(); ++b) {
       const int64_t g = b * block / group, at = row * m.blocks() + b;
       const float scale = ScaleAt(row, g);
-      m.scales[at] = ScalesAreF32(*scheme) ? scale : RoundToF16(scale);
+      m.scales[at] = ScalesAreF32(scheme) ? scale : RoundToF16(scale);
       if (affine) m.mins[at] = RoundToF16(-scale * static_cast<float>(ZeroAt(row, g)));
     }
   }

@@ -41,7 +41,8 @@ struct GroupedMatrix {
   //   8 bits   symmetric: kW8Channel for one group a row, otherwise kW8Block32
   // none for other 8-bit ones, groups that no block divides, and columns in an order of their own.
   std::optional<Scheme> kept_as() const;
-  QuantizedMatrix Keep() const;  // in *kept_as(); may hold infinities
+  // `scheme` is what kept_as() gave, which looks at every zero point. May hold infinities.
+  QuantizedMatrix Keep(Scheme scheme) const;
 
  private:
   bool symmetric() const;

@@ -49,8 +49,7 @@ Result<void> Lowering::AddUnit(const Graph& unit) {
   widened_.clear();
   for (const ValueId id : unit.inputs()) {
     const Value& value = unit.value(id);
-    const bool cache = value.shape.rank() > 0 && value.shape[0] == kPast;
-    if (value.dtype == DType::kF32 && !cache) TRY(AddHidden(id));
+    if (value.dtype == DType::kF32 && !IsPast(value.shape)) TRY(AddHidden(id));
   }
   for (const Node& node : unit.nodes()) {
     const Rule* rule = FindRule(node.op);
