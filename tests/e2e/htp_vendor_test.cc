@@ -29,6 +29,26 @@ TEST_F(Htp, TheNpuGraphAndItsBinaryAreFaithful) {
   EXPECT_EQ(verify.json()["stages"].size(), 4u) << "quant, htp, htp-binary, cpu";
 }
 
+// Symmetric rows, blocks with minimums, and the 8-bit blocks that Q5_K and Q6_K become.
+TEST_F(Htp, ImportedIntegersAreFaithful) {
+  const fs::path folder = TestData() / "quantised_checkpoints";
+  for (const std::string& model :
+       {CopyTinyModel("rows", "../quantised_checkpoints/gptq-4bit-channel"),
+        CopyTinyModel("minimums", "../quantised_checkpoints/awq-4bit-128"),
+        (folder / "k-quants/model.gguf").string()}) {
+    SCOPED_TRACE(model);
+    fs::remove_all(Path("out"));
+    const CliResult convert =
+        RunCli({"convert", model, "-o", Path("out"), "--quant", "w4-exact", "--soc", "SM8650",
+                "--context", "64", "--prefill-rows", "16"});
+    ASSERT_EQ(convert.exit_code, 0) << convert.err;
+    const CliResult verify = RunCli({"verify", Path("out"), "--json", "--max-tokens", "16"});
+    EXPECT_EQ(verify.exit_code, 0) << verify.err << verify.out;
+    EXPECT_EQ(verify.json()["faithful"], true) << verify.out;
+    EXPECT_EQ(verify.json()["stages"].size(), 4u);  // quant, htp, htp-binary, cpu
+  }
+}
+
 TEST_F(Htp, TheEmulatorAnswersTextsAndQuestionsAsTheQuantisedModelDoes) {
   const CliResult convert = RunCli(Convert("w8a16"));
   ASSERT_EQ(convert.exit_code, 0) << convert.err << convert.out;
