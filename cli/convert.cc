@@ -31,6 +31,10 @@ void Print(const ConvertReport& report, const std::string& output) {
   if (report.kept) PrintKept(*report.kept);
   for (const auto& [soc, bits] : report.htp_bits_per_weight)
     Show("{} context binary: {:.2f} bits per weight in it\n", soc, bits);
+  if (report.finetune)
+    Show("{} of {} layers better by training: error {:.5f} → {:.5f} on text held out\n",
+         report.finetune->improved, report.finetune->layers, report.finetune->error_before,
+         report.finetune->error_after);
   for (const PackageFile& file : report.files)
     if (file.bytes >= 1 << 20)
       Show("  {:<32} {:8.1f} MB\n", file.path, static_cast<double>(file.bytes) / 1e6);
@@ -51,6 +55,11 @@ Json ToJson(const ConvertReport& report) {
                {"up_to_date", report.up_to_date},
                {"warnings", report.warnings}};
   if (report.kept) json["kept"] = ToJson(*report.kept);
+  if (report.finetune)
+    json["finetune"] = {{"layers", report.finetune->layers},
+                        {"improved", report.finetune->improved},
+                        {"error_before", report.finetune->error_before},
+                        {"error_after", report.finetune->error_after}};
   return json;
 }
 
@@ -58,9 +67,8 @@ std::string NotEmpty(const std::string& text) { return text.empty() ? "must not 
 
 // What decides the package's content.
 void AddContentOptions(CLI::App& app, ConvertOptions& options) {
-  app.add_option(
-      "--quant", options.scheme,
-      "f16, w8a16, w4a16, w4-exact and others: docs/quant.md (default: what suits the checkpoint)");
+  app.add_option("--quant", options.scheme, "f16, w8a16, w4a16, w4-exact and others: docs/quant.md")
+      ->default_str(options.scheme.empty() ? "what suits the checkpoint" : options.scheme);
   app.add_option("--soc", options.socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -118,7 +126,59 @@ Result<void> ConvertAndPrint(const ConvertOptions& options, bool json) {
   return {};
 }
 
+// MODEL, output and content; returns the output's option.
+const CLI::Option* AddModelOptions(CLI::App& app, ConvertOptions& options) {
+  app.add_option("MODEL", options.model, "Hugging Face folder or .gguf file")->required();
+  const CLI::Option* output = app.add_option(
+      "-o,--output", options.output, "package folder (default: MODEL's name with .hexlane)");
+  AddContentOptions(app, options);
+  app.add_flag("--force", options.force, "convert even when the package is up to date");
+  return output;
+}
+
+// What is not the verb's own: where the package goes, threads, library, progress.
+Result<void> Complete(const CLI::Option& output, const Common& common, ConvertOptions& options) {
+  TRY(NameOutput(output, options));
+  options.threads = common.threads;
+  options.vendor_library = common.qnn;
+  options.progress = ProgressBar(common);
+  return {};
+}
+
+void AddTrainingOptions(CLI::App& app, FinetuneOptions& options) {
+  app.add_option("--epochs", options.epochs, "passes over the calibration text, at most")
+      ->capture_default_str()
+      ->check(AtLeast(1));
+  app.add_option("--learning-rate", options.learning_rate,
+                 "how far a step moves a weight at first, in integers")
+      ->capture_default_str()
+      ->check(Between(0, 1));
+  app.add_option("--rank", options.rank,
+                 "train a low-rank update of each matrix: less memory; 0: every weight")
+      ->capture_default_str()
+      ->check(AtLeast(0));
+}
+
 }  // namespace
+
+std::shared_ptr<Verb> AddFinetune(CLI::App& app) {
+  auto verb = AddVerb(app, "finetune",
+                      "make a package as convert does, its quantised layers trained to give what "
+                      "the float ones give");
+  auto options = std::make_shared<ConvertOptions>();
+  options->scheme = "w4a16";
+  options->algorithm = "search+gptq";
+  options->calibration_tokens = 16384;
+  options->finetune.emplace();
+  const CLI::Option* output = AddModelOptions(*verb->app, *options);
+  AddTrainingOptions(*verb->app, *options->finetune);
+  verb->action = [options, output, common = verb->common]() -> Result<bool> {
+    TRY(Complete(*output, *common, *options));
+    TRY(ConvertAndPrint(*options, common->json));
+    return true;
+  };
+  return verb;
+}
 
 std::shared_ptr<Verb> AddConvert(CLI::App& app) {
   auto verb =
@@ -126,11 +186,7 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
               "make a package from a checkpoint: quantise, compile for the NPU and the CPU");
   auto options = std::make_shared<ConvertOptions>();
   auto plan = std::make_shared<std::string>();
-  verb->app->add_option("MODEL", options->model, "Hugging Face folder or .gguf file")->required();
-  auto* output = verb->app->add_option("-o,--output", options->output,
-                                       "package folder (default: MODEL's name with .hexlane)");
-  AddContentOptions(*verb->app, *options);
-  verb->app->add_flag("--force", options->force, "convert even when the package is up to date");
+  const CLI::Option* output = AddModelOptions(*verb->app, *options);
   auto* plan_option =
       verb->app
           ->add_option("--plan", *plan,
@@ -140,10 +196,7 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
       ->check(NotEmpty)
       ->excludes(plan_option);
   verb->action = [options, plan, output, common = verb->common]() -> Result<bool> {
-    TRY(NameOutput(*output, *options));
-    options->threads = common->threads;
-    options->vendor_library = common->qnn;
-    options->progress = ProgressBar(*common);
+    TRY(Complete(*output, *common, *options));
     if (plan->empty())
       TRY(ConvertAndPrint(*options, common->json));
     else

@@ -39,6 +39,7 @@ std::shared_ptr<Verb> AddVerb(CLI::App& app, const std::string& name, const std:
 
 // Every AddX makes one verb; main lists them.
 std::shared_ptr<Verb> AddConvert(CLI::App& app);
+std::shared_ptr<Verb> AddFinetune(CLI::App& app);
 // One verb for each runtime that packages can be exported to: `export genie`, …
 std::vector<std::shared_ptr<Verb>> AddExports(CLI::App& app);
 std::vector<std::shared_ptr<Verb>> AddPackageVerbs(CLI::App& app);  // `package split`, …

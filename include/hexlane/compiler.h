@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hexlane/finetune.h"
 #include "hexlane/memory_need.h"
 #include "hexlane/status.h"
 
@@ -39,6 +40,7 @@ struct ConvertOptions {
   // Rules that give single matrices and values another form (docs/quant.md, Overrides), or
   // encodings in AIMET's JSON; empty: none.
   std::filesystem::path overrides;
+  std::optional<FinetuneOptions> finetune;  // train what the algorithm gave: docs/quant.md
   std::vector<std::string> socs;  // HTP targets, e.g. SM8650; none: a package for the CPU only
   // Positions of the cache, one graph for each; none: 512, or the model's own maximum if less.
   std::vector<int> contexts;
@@ -81,6 +83,15 @@ struct KeptWeights {
   std::vector<Loss> losses;
 };
 
+// What training did to the layers: mean errors of their outputs on windows that it did not train
+// on, relative to the float model's, squared.
+struct FinetuneSummary {
+  int layers = 0;
+  int improved = 0;  // the others stayed as the algorithm left them
+  double error_before = 0;
+  double error_after = 0;
+};
+
 struct ConvertReport {
   bool up_to_date =
       false;  // nothing was done: the package was made from the same inputs and options
@@ -90,6 +101,7 @@ struct ConvertReport {
   std::map<std::string, double>
       htp_bits_per_weight;          // by SoC: of the context binary, over the parameters in it
   std::optional<KeptWeights> kept;  // of schemes that keep stored integers
+  std::optional<FinetuneSummary> finetune;  // where layers were trained
   double seconds = 0;
   size_t peak_rss_bytes = 0;  // largest sum of this process and its children
   std::vector<PackageFile> files;

@@ -65,6 +65,24 @@ Result<std::vector<const Target*>> FindTargets(const std::vector<std::string>& n
   return targets;
 }
 
+Json ToJson(const FinetuneSummary& summary) {
+  return {{"layers", summary.layers},
+          {"improved", summary.improved},
+          {"error_before", summary.error_before},
+          {"error_after", summary.error_after}};
+}
+
+// Of a report.json that has one.
+Result<FinetuneSummary> ReadSummary(const Json& report) {
+  constexpr std::string_view kWhere = "report.json: finetune";
+  const Json& json = *TRY(JsonObject(report, "finetune", "report.json"));
+  return FinetuneSummary{
+      .layers = static_cast<int>(TRY(JsonField<int64_t>(json, "layers", kWhere))),
+      .improved = static_cast<int>(TRY(JsonField<int64_t>(json, "improved", kWhere))),
+      .error_before = TRY(JsonField<double>(json, "error_before", kWhere)),
+      .error_after = TRY(JsonField<double>(json, "error_after", kWhere))};
+}
+
 class Converter {
  public:
   explicit Converter(const ConvertOptions& options)
@@ -94,6 +112,7 @@ class Converter {
     const fs::path package = fs::absolute(options_.output);
     JobArgs args{
         .package = package,
+        .options = quant_,
         .units = SketchedUnits(),
         .calibration_tokens = quant_.needs_calibration() ? options_.calibration_tokens : 0};
     args.staging = fs::absolute(StagedDirectory::PathOf(package, KeyOf(fingerprint_)));
@@ -139,6 +158,7 @@ class Converter {
     quant_.kv_bits = options_.kv_bits;
     quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
     quant_.observer = TRY(ParseRangeRule(options_.observer));
+    quant_.finetune = options_.finetune;
     TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));
@@ -287,6 +307,7 @@ class Converter {
   Result<void> Build(PackageWriter& writer, const Journal& journal) {
     const QuantisedModel model = TRY(Quantise(writer, journal));
     report_.parameters = model.parameters;
+    report_.finetune = model.finetune;
     report_.bits_per_weight =
         model.bits / static_cast<double>(std::max<int64_t>(1, model.parameters));
     report_.kept = KeptWeightsOf(model.reports);
@@ -313,7 +334,7 @@ class Converter {
     if (options_.only.empty()) variants = Variants(sketch, writer.directory(), &journal);
     for (VariantArgs& variant : variants) variant.partition = TRY(PartitionOf(variant));
     size_t memory = MemoryForParts(options_.memory);
-    const size_t quantising = TRY(QuantisingBytes(sketch));
+    const size_t quantising = TRY(QuantisingBytes(sketch, quant_));
     if (memory > 0) memory = memory > quantising ? memory - quantising : 1;
     return std::make_unique<AheadCompiler>(std::move(variants), memory);
   }
@@ -450,14 +471,15 @@ class Converter {
                         const Manifest& manifest) {
     TRY(writer.AddText("generation_config.json",
                        decoder_->checkpoint().generation_config().dump(1)));
-    const Json report = {{"scheme", manifest.scheme},
-                         {"algorithm", quant_.algorithm.name()},
-                         {"overrides", options_.overrides.string()},
-                         {"parameters", report_.parameters},
-                         {"bits_per_weight", report_.bits_per_weight},
-                         {"htp_bits_per_weight", report_.htp_bits_per_weight},
-                         {"warnings", report_.warnings},
-                         {"units", model.reports}};
+    Json report = {{"scheme", manifest.scheme},
+                   {"algorithm", quant_.algorithm.name()},
+                   {"overrides", options_.overrides.string()},
+                   {"parameters", report_.parameters},
+                   {"bits_per_weight", report_.bits_per_weight},
+                   {"htp_bits_per_weight", report_.htp_bits_per_weight},
+                   {"warnings", report_.warnings},
+                   {"units", model.reports}};
+    if (report_.finetune) report["finetune"] = ToJson(*report_.finetune);
     return writer.AddText("report.json",
                           report.dump(1, ' ', false, Json::error_handler_t::replace));
   }
@@ -475,6 +497,7 @@ class Converter {
       report_.htp_bits_per_weight[std::string(target->name)] =
           TRY(JsonFieldOr<double>(*bits, target->name, 0.0, "report.json"));
     }
+    if (json.contains("finetune")) report_.finetune = TRY(ReadSummary(json));
     report_.peak_rss_bytes = PeakRssBytes();
     report_.files = FilesOf(options_.output);
     return std::move(report_);

@@ -54,6 +54,10 @@ Result<Json> FingerprintOf(const ConvertOptions& options, const QuantOptions& qu
                {"memory", options.memory},     {"prefill_rows", options.prefill_rows},
                {"emulator", options.emulator}, {"algorithm", quant.algorithm.name()}};
   if (!quant.overrides.empty()) json["overrides"] = ToJson(quant.overrides);
+  if (quant.finetune)
+    json["finetune"] = {{"epochs", quant.finetune->epochs},
+                        {"learning_rate", quant.finetune->learning_rate},
+                        {"rank", quant.finetune->rank}};
   if (!quant.needs_calibration()) return json;
   json["calibration"] = TRY(CalibrationDigest(options.calibration));
   json["calibration_tokens"] = options.calibration_tokens;

@@ -42,7 +42,7 @@ Result<ConvertJob> QuantiseJob(const JobArgs& args, const Weights& weights) {
                     .inputs = args.inputs,
                     .outputs = {args.staging / "weights.bin",
                                 args.staging / LastQuantiseRecord(args.units.count)},
-                    .memory_bytes = kOwnBytes + TRY(QuantisingBytes(args.units)),
+                    .memory_bytes = kOwnBytes + TRY(QuantisingBytes(args.units, args.options)),
                     .seconds = kStartSeconds + per_weight * static_cast<double>(weights.all)};
 }
 

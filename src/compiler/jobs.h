@@ -8,6 +8,7 @@
 
 #include "compiler/variant.h"
 #include "hexlane/compiler.h"
+#include "quant/schemes.h"
 
 namespace hexlane {
 
@@ -17,6 +18,7 @@ struct JobArgs {
   std::vector<std::filesystem::path> inputs;  // checkpoint, calibration text
   std::filesystem::path staging;              // folder of the unfinished package
   std::filesystem::path package;
+  QuantOptions options;
   std::vector<VariantArgs> variants;  // with their partitions, made from `units`
   UnitSource units;
   int calibration_tokens = 0;

@@ -12,6 +12,7 @@
 #include "quant/algorithm/migrate.h"
 #include "quant/algorithm/rotate.h"
 #include "quant/calibrate.h"
+#include "quant/finetune/finetune_unit.h"
 #include "quant/observe/value_warnings.h"
 #include "quant/quantize_unit.h"
 
@@ -34,6 +35,8 @@ Json AllWeights(const std::vector<Json>& records) {
 std::string StepOf(int unit) { return fmt::format("unit-{}", unit); }
 // What calibration carries from this unit to the next.
 std::string StateAfter(int unit) { return fmt::format("calibration-{}", unit); }
+// The float model's hidden states, where they are needed beside the quantised one's.
+std::string FloatsAfter(int unit) { return fmt::format("float-{}", unit); }
 
 // The record of a finished unit whose graph is as it was recorded.
 std::optional<Json> FindUnit(int unit, const Journal& journal, PackageWriter& writer) {
@@ -46,7 +49,10 @@ std::optional<Json> FindUnit(int unit, const Journal& journal, PackageWriter& wr
 class Quantiser {
  public:
   Quantiser(const QuantiseArgs& args, PackageWriter& writer)
-      : args_(args), writer_(writer), calibrator_(args.windows, args.pool) {}
+      : args_(args),
+        writer_(writer),
+        calibrator_(args.windows, args.pool),
+        floats_(args.windows, args.pool) {}
 
   Result<QuantisedModel> Run() {
     const int count = args_.decoder->unit_count();
@@ -67,7 +73,8 @@ class Quantiser {
 
  private:
   bool calibrates() const { return args_.options.needs_calibration(); }
-  bool follows() const { return args_.options.algorithm.needs_moments(); }
+  bool finetunes() const { return args_.options.finetune.has_value(); }
+  bool follows() const { return args_.options.algorithm.needs_moments() || finetunes(); }
 
   Result<void> Announce(int count) const {
     if (!args_.finished || count == 0) return {};
@@ -89,9 +96,9 @@ class Quantiser {
     // Of the states only the last is kept: without it the units before it cannot be taken up
     // either.
     const int last = static_cast<int>(records.size()) - 1;
-    if (records.empty() || !RestoreState(last)) return 0;
-    if (!writer_.RestoreWeights(AllWeights(records))) {
-      calibrator_ = Calibrator(args_.windows, args_.pool);
+    if (records.empty()) return 0;
+    if (!RestoreState(last) || !writer_.RestoreWeights(AllWeights(records))) {
+      calibrator_ = floats_ = Calibrator(args_.windows, args_.pool);
       return 0;
     }
     for (const Json& record : records) Count(record);
@@ -100,8 +107,13 @@ class Quantiser {
 
   bool RestoreState(int unit) {
     if (!calibrates() || unit + 1 == args_.decoder->unit_count()) return true;
-    const std::optional<std::string> state = args_.journal->Load(StateAfter(unit));
-    return state && calibrator_.Restore(*state);
+    return Restore(StateAfter(unit), calibrator_) &&
+           (!finetunes() || Restore(FloatsAfter(unit), floats_));
+  }
+
+  bool Restore(const std::string& name, Calibrator& calibrator) const {
+    const std::optional<std::string> state = args_.journal->Load(name);
+    return state && calibrator.Restore(*state);
   }
 
   Result<void> Unit(int unit, bool is_last) {
@@ -112,12 +124,16 @@ class Quantiser {
     const auto stored_rows = [this](std::string_view weight) {
       return StoredRows(*args_.decoder, weight);
     };
+    std::optional<Graph> original;
+    if (finetunes() && !is_last) original = graph;  // its weights are shared
     Result<UnitReport> quantised = QuantizeUnit(graph, {.options = args_.options,
                                                         .ranges = &calibrator_.ranges(),
                                                         .moments = &moments,
                                                         .stored_rows = stored_rows,
                                                         .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());
+    moments.clear();
+    if (original) TRY(Finetune(unit, *original, graph, *quantised));
     if (follows() && !is_last) TRY(calibrator_.Follow(graph));
     TRY(Verify(graph, GraphStage::kQuantised));
     const size_t before = writer_.weight_count();
@@ -146,17 +162,39 @@ class Quantiser {
     return calibrator_.Observe(graph, moments);
   }
 
+  // The head is left alone: what it would be compared by is not kept.
+  Result<void> Finetune(int unit, const Graph& original, Graph& graph, UnitReport& report) {
+    TRY(floats_.Advance(original, false));
+    const auto progress = [&](double fraction) {
+      const int count = args_.decoder->unit_count();
+      if (args_.progress)
+        args_.progress((unit + fraction) / count, fmt::format("train unit {}/{}", unit + 1, count));
+    };
+    const bool f16 = args_.options.scheme->activations == DType::kF16;
+    return FinetuneUnit(graph,
+                        {.options = *args_.options.finetune,
+                         .original = &original,
+                         .inputs = &calibrator_.run(),
+                         .targets = &floats_.run(),
+                         .vectors_as_f16 = f16,
+                         .pool = args_.pool,
+                         .progress = progress},
+                        report);
+  }
+
   // The state goes first and the one before it last: at every moment one that fits the records is
   // there.
   Result<void> Finish(int unit, bool is_last, const UnitReport& report, std::string_view text,
                       Json weights) {
     if (calibrates() && !is_last) TRY(args_.journal->Save(StateAfter(unit), calibrator_.Save()));
+    if (finetunes() && !is_last) TRY(args_.journal->Save(FloatsAfter(unit), floats_.Save()));
     Json record = {{"weights", std::move(weights)},
                    {"text", Sha256(std::as_bytes(std::span(text)))},
                    {"report", ToJson(report)}};
     record["warnings"] = UnitWarnings(report);
     TRY(args_.journal->Record(StepOf(unit), record));
     args_.journal->Discard(StateAfter(unit - 1));
+    args_.journal->Discard(FloatsAfter(unit - 1));
     Count(record);
     return {};
   }
@@ -180,12 +218,26 @@ class Quantiser {
       model_.bits += weight.at("bits").get<double>() * static_cast<double>(elements);
     }
     for (const Json& warning : record.at("warnings")) model_.warnings.push_back(warning);
+    CountFinetune(record.at("report"));
     model_.reports.push_back(record.at("report"));
+  }
+
+  void CountFinetune(const Json& report) {
+    if (!report.contains("finetune")) return;
+    const double before = report["finetune"]["error_before"],
+                 after = report["finetune"]["error_after"];
+    if (!model_.finetune) model_.finetune.emplace();
+    FinetuneSummary& sum = *model_.finetune;
+    const double share = 1.0 / ++sum.layers;  // of a running mean
+    sum.improved += after < before ? 1 : 0;
+    sum.error_before += share * (before - sum.error_before);
+    sum.error_after += share * (after - sum.error_after);
   }
 
   const QuantiseArgs& args_;
   PackageWriter& writer_;
   Calibrator calibrator_;
+  Calibrator floats_;  // the float model's hidden states, where it finetunes
   QuantisedModel model_;
   std::set<std::string> counted_;
 };
@@ -196,8 +248,8 @@ Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& wr
   return Quantiser(args, writer).Run();
 }
 
-Result<size_t> QuantisingBytes(const UnitSource& units) {
-  constexpr size_t kBytesPerWeight = 2;
+Result<size_t> QuantisingBytes(const UnitSource& units, const QuantOptions& options) {
+  const size_t per_weight = options.finetune ? 24 : 2;  // docs/quant.md
   size_t largest = 0;
   for (int unit = 0; unit < units.count; ++unit) {
     const Graph graph = TRY(units.load(unit));
@@ -206,7 +258,7 @@ Result<size_t> QuantisingBytes(const UnitSource& units) {
       if (value.constant) count += static_cast<size_t>(value.shape.elements());
     largest = std::max(largest, count);
   }
-  return largest * kBytesPerWeight;
+  return largest * per_weight;
 }
 
 Result<void> TakeUpQuantised(const Journal& journal, int unit_count, PackageWriter& writer) {

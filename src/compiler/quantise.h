@@ -9,6 +9,7 @@
 #include "backends/emitter.h"
 #include "base/thread_pool.h"
 #include "compiler/journal.h"
+#include "hexlane/compiler.h"
 #include "models/decoder.h"
 #include "package/package.h"
 #include "quant/report.h"
@@ -34,6 +35,7 @@ struct QuantisedModel {
   std::vector<std::string> warnings;
   int64_t parameters = 0;  // tied weights once
   double bits = 0;         // of all of them as stored
+  std::optional<FinetuneSummary> finetune;
 };
 
 // Weights and the units' graphs go to `writer`, whose weights are sealed afterwards. Goes on after
@@ -42,7 +44,7 @@ Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& wr
 
 // What quantising takes, at its largest unit: the unit as it becomes and the activations of a
 // window.
-Result<size_t> QuantisingBytes(const UnitSource& units);
+Result<size_t> QuantisingBytes(const UnitSource& units, const QuantOptions& options);
 
 // Takes up the weights of all units of an earlier run and writes nothing: several processes may do
 // so at a time. kNotFound or kCorrupt where a unit is not finished or not as it was recorded.

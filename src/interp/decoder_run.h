@@ -37,14 +37,15 @@ class DecoderRun {
   // Goes on as if the hidden states had just left the last unit: one per sequence, [rows, hidden].
   void Restore(std::vector<std::vector<float>> hidden) { hidden_ = std::move(hidden); }
 
+  // What `unit`, the next one, takes for sequence `index`.
+  Bindings InputsFor(const Graph& unit, size_t index) const;
+
   size_t size() const { return sequences_.size(); }
   std::span<const int32_t> ids(size_t index) const { return sequences_[index]; }
   // What left the last unit for sequence `index`: [rows, hidden].
   std::span<const float> hidden(size_t index) const { return hidden_[index]; }
 
  private:
-  Bindings InputsFor(const Graph& unit, size_t index) const;
-
   std::vector<std::vector<int32_t>> sequences_;
   std::vector<std::vector<float>> hidden_;
 };

@@ -15,14 +15,6 @@
 
 namespace hexlane {
 
-struct Interpreter::Frame {
-  int64_t rows = 0;
-  int64_t past = 0;
-  std::vector<std::vector<float>> floats;     // by ValueId
-  std::vector<std::span<const float>> bound;  // inputs, not copied unless they are rounded
-  std::vector<std::span<const int32_t>> ints;
-};
-
 std::vector<float> ToFloats(const TensorView& tensor) {
   std::vector<float> values(static_cast<size_t>(tensor.shape.elements()));
   if (tensor.scheme != Scheme::kPlain) {
@@ -101,7 +93,7 @@ Result<void> Interpreter::Bind(const Bindings& inputs, Frame& frame) const {
   return {};
 }
 
-Result<Bindings> Interpreter::Run(const Bindings& inputs, const Observer& observer) {
+Result<RunValues> Interpreter::Trace(const Bindings& inputs, const Observer& observer) {
   const size_t count = graph_.values().size();
   Frame frame{.floats = std::vector<std::vector<float>>(count),
               .bound = std::vector<std::span<const float>>(count),
@@ -112,6 +104,11 @@ Result<Bindings> Interpreter::Run(const Bindings& inputs, const Observer& observ
       if (graph_.value(id).dtype == DType::kF32) observer(graph_.value(id), Floats(id, frame));
   }
   for (const Node& node : graph_.nodes()) TRY(RunNode(node, frame, observer));
+  return frame;
+}
+
+Result<Bindings> Interpreter::Run(const Bindings& inputs, const Observer& observer) {
+  RunValues frame = TRY(Trace(inputs, observer));
   Bindings outputs;
   for (const ValueId id : graph_.outputs()) {
     const Value& value = graph_.value(id);

@@ -32,6 +32,15 @@ struct InterpreterOptions {
   ThreadPool* pool = nullptr;
 };
 
+// The values of one run, by ValueId: as rounded, where they are.
+struct RunValues {
+  int64_t rows = 0;
+  int64_t past = 0;
+  std::vector<std::vector<float>> floats;
+  std::vector<std::span<const float>> bound;  // inputs, not copied unless they are rounded
+  std::vector<std::span<const int32_t>> ints;
+};
+
 // Keeps the graph's constants as float32 once they have been used, but for plain matrices.
 // Thread-compatible.
 class Interpreter {
@@ -44,12 +53,17 @@ class Interpreter {
   // kInvalidInput when an input is missing, misshapen or an id is out of range.
   Result<Bindings> Run(const Bindings& inputs, const Observer& observer = {});
 
+  // Runs likewise and gives every value, for who goes back through the graph. `inputs` must outlive
+  // what is returned.
+  Result<RunValues> Trace(const Bindings& inputs, const Observer& observer = {});
+  // A value of a run, or a constant, as floats; valid as long as both.
+  std::span<const float> Floats(ValueId id, const RunValues& values);
+
  private:
-  struct Frame;  // the values of one run
+  using Frame = RunValues;
   Result<void> Bind(const Bindings& inputs, Frame& frame) const;
   Result<void> RunNode(const Node& node, Frame& frame, const Observer& observer);
   void Finish(ValueId id, Frame& frame, const Observer& observer) const;
-  std::span<const float> Floats(ValueId id, const Frame& frame);
   std::span<const float> ConstantFloats(ValueId id);
   // What Linear multiplies by: a plain constant as it is stored, anything else as floats.
   TensorView Matrix(ValueId id, const Frame& frame);

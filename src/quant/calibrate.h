@@ -70,6 +70,9 @@ class Calibrator {
   // Of all units so far, inputs and outputs included; empty caches are left out.
   const ActivationRanges& ranges() const { return ranges_; }
 
+  // Where it is: before the first unit, or behind the last one advanced or followed.
+  const DecoderRun& run() const { return run_; }
+
   // All that later units depend on, as bytes: ranges and hidden states. Restore takes up what Save
   // gave, in a calibrator of the same windows (kCorrupt otherwise).
   std::string Save() const;

@@ -54,6 +54,10 @@ Json ToJson(const UnitReport& report) {
                {"weights", Json::array()}};
   for (const ValueReport& value : report.values) json["values"].push_back(ToJson(value));
   for (const WeightReport& weight : report.weights) json["weights"].push_back(ToJson(weight));
+  if (report.finetune)
+    json["finetune"] = {{"error_before", report.finetune->error_before},
+                        {"error_after", report.finetune->error_after},
+                        {"epochs", report.finetune->epochs}};
   return json;
 }
 

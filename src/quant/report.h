@@ -42,10 +42,18 @@ struct WeightReport {
   std::string rule;              // as of a value
 };
 
+// What training a unit did: FinetuneUnit. Errors are of the held-out windows.
+struct FinetuneReport {
+  double error_before = 0;  // of the output, relative to the float model's, squared
+  double error_after = 0;   // of what was kept
+  int epochs = 0;           // that were run
+};
+
 struct UnitReport {
   std::string unit;
   std::vector<ValueReport> values;
   std::vector<WeightReport> weights;
+  std::optional<FinetuneReport> finetune = {};
 
   // Share of the values' elements in calibration that their encodings cannot hold.
   double clipped() const;
@@ -53,8 +61,8 @@ struct UnitReport {
 
 // {"unit", "clipped", "values": [{"name", "dtype", "scale", "offset", "min", "max", "mean_abs",
 //  "clipped", "constant", "same_rows", "extremes_only", "rule"}],
-//  "weights": [{"name", "shape", "scheme", "bits", "kept", "snr_db", "rule"}]}; what is absent is
-//  left out.
+//  "weights": [{"name", "shape", "scheme", "bits", "kept", "snr_db", "rule"}],
+//  "finetune": {"error_before", "error_after", "epochs"}}; what is absent is left out.
 nlohmann::json ToJson(const UnitReport& report);
 
 // Of a package's report.json ({"units": [ToJson(UnitReport)]}), what calibration saw of each value:

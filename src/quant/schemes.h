@@ -3,11 +3,13 @@
 #ifndef HEXLANE_QUANT_SCHEMES_H_
 #define HEXLANE_QUANT_SCHEMES_H_
 
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "base/dtype.h"
 #include "base/scheme.h"
+#include "hexlane/finetune.h"
 #include "hexlane/status.h"
 #include "quant/algorithm/algorithm.h"
 #include "quant/observe/range_rule.h"
@@ -48,8 +50,11 @@ struct QuantOptions {
   Algorithm algorithm;  // of the layers' matrices
   RangeRule observer;   // of integer activations
   Overrides overrides;  // exceptions from all of it
+  std::optional<FinetuneOptions> finetune = {};  // what that gave is trained
 
-  bool needs_calibration() const { return needs_ranges() || algorithm.needs_moments(); }
+  bool needs_calibration() const {
+    return needs_ranges() || algorithm.needs_moments() || finetune.has_value();
+  }
   // Whether some value becomes integers by what calibration sees.
   bool needs_ranges() const { return scheme->needs_calibration() || overrides.needs_calibration(); }
 };

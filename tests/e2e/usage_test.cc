@@ -8,8 +8,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kVerbs = {"convert", "run",      "chat",    "verify", "eval",
-                                         "dump",    "tokenize", "inspect", "doctor", "bench"};
+const std::vector<std::string> kVerbs = {"convert", "finetune", "run",  "chat",
+                                         "verify",  "eval",     "dump", "tokenize",
+                                         "inspect", "doctor",   "bench"};
 
 TEST(CommandUsage, WithoutArgumentsItShowsItsHelp) {
   const CliResult result = RunCli({});
