@@ -8,6 +8,7 @@
 
 #include "hexlane/interrupt.h"
 #include "interp/gradient/backward.h"
+#include "kernels/rows.h"
 #include "quant/finetune/trained.h"
 #include "quant/matrix_scheme.h"
 
