@@ -146,7 +146,7 @@ Result<void> Complete(const CLI::Option& output, const Common& common, ConvertOp
 }
 
 void AddTrainingOptions(CLI::App& app, FinetuneOptions& options) {
-  app.add_option("--epochs", options.epochs, "passes over the calibration text, at most")
+  app.add_option("--epochs", options.epochs, "passes over the calibration text")
       ->capture_default_str()
       ->check(AtLeast(1));
   app.add_option("--learning-rate", options.learning_rate,

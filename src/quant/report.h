@@ -46,7 +46,7 @@ struct WeightReport {
 struct FinetuneReport {
   double error_before = 0;  // of the output, relative to the float model's, squared
   double error_after = 0;   // of what was kept
-  int epochs = 0;           // that were run
+  int epochs = 0;           // after which it was best; 0: nothing better was found
 };
 
 struct UnitReport {

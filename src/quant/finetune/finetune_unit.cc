@@ -15,10 +15,6 @@
 namespace hexlane {
 namespace {
 
-// Epochs without a better result before the rest are given up. One may well be worse while steps
-// are long.
-constexpr int kPatience = 2;
-
 // Mean over rows of |got - want|² / |want|²: what follows a unit is a norm of the row, and one
 // token's huge channels must not outweigh all others. Its gradient goes to `gradient` if there is
 // one.
@@ -65,16 +61,14 @@ class UnitTrainer {
   // Whether something better was found; then Write has it.
   Result<bool> Run(FinetuneReport& report) {
     SplitWindows();
-    double best = TRY(HeldOutError());
-    report.error_before = report.error_after = best;
+    report.error_before = report.error_after = TRY(HeldOutError());
     const auto steps = static_cast<int64_t>(args_.options.epochs) * std::ssize(training_);
-    for (int epoch = 0, worse = 0; epoch < args_.options.epochs && worse < kPatience; ++epoch) {
+    for (int epoch = 0; epoch < args_.options.epochs; ++epoch) {
       TRY(Epoch(epoch, steps));
-      report.epochs = epoch + 1;
       const double error = TRY(HeldOutError());
-      worse = error < best ? 0 : worse + 1;
-      if (worse > 0) continue;
-      best = report.error_after = error;
+      if (!(error < report.error_after)) continue;
+      report.error_after = error;
+      report.epochs = epoch + 1;
       for (const auto& [id, trained] : trained_) trained->Keep();
     }
     return report.error_after < report.error_before;
