@@ -50,19 +50,19 @@ TEST_F(FinetuneTest, EveryLayerIsTrainedAndTheReportSaysWhatItDid) {
 
 TEST_F(FinetuneTest, OtherOptionsMakeAnotherPackage) {
   const std::string model = CopyTinyModel("model");
-  const Arguments options = {"--calibration-tokens", "1024", "--epochs", "1"};
+  const Arguments options = {"--calibration-tokens", "4096", "--algorithm", "rtn"};
   ASSERT_EQ(RunCli(Finetune(model, "out", options)).exit_code, 0);
   const std::string full = ReadFile(scratch() / "out" / "weights.bin");
   Arguments low_rank = options;
   low_rank.insert(low_rank.end(), {"--rank", "4", "--json"});
   const CliResult result = RunCli(Finetune(model, "out", low_rank));
   EXPECT_EQ(result.json()["up_to_date"], false);
-  EXPECT_NE(ReadFile(scratch() / "out" / "weights.bin"), full);
+  EXPECT_FALSE(ReadFile(scratch() / "out" / "weights.bin") == full) << "trained differently";
 }
 
 TEST_F(FinetuneTest, WhatWasKilledGoesOnAndGivesTheSameBytes) {
   const std::string model = CopyTinyModel("model");
-  const Arguments options = {"--calibration-tokens", "8192", "--epochs", "12"};
+  const Arguments options = {"--calibration-tokens", "8192", "--epochs", "4"};
   const CliResult whole = RunCli(Finetune(model, "whole", options));
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   // Later and later, until a layer was finished first.
@@ -73,8 +73,8 @@ TEST_F(FinetuneTest, WhatWasKilledGoesOnAndGivesTheSameBytes) {
   }
   ASSERT_GE(FinishedUnits().size(), 2u);
   ASSERT_EQ(RunCli(Finetune(model, "killed", options)).exit_code, 0);
-  EXPECT_EQ(ReadFile(scratch() / "killed" / "weights.bin"),
-            ReadFile(scratch() / "whole" / "weights.bin"));
+  EXPECT_TRUE(ReadFile(scratch() / "killed" / "weights.bin") ==
+              ReadFile(scratch() / "whole" / "weights.bin"));
 }
 
 TEST_F(FinetuneTest, RefusesWhatItCannotTrain) {
