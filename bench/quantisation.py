@@ -24,23 +24,28 @@ def hexlane(*arguments):
     return json.loads(done.stdout)
 
 
+def mix(scheme, algorithm, bits, file):
+    """Writes overrides that meet the budget; gives the seconds it took."""
+    return hexlane("sensitivity", MODEL, "--quant", scheme, "--algorithm", algorithm, "--max-bits", bits, "-o", file)["seconds"]
+
+
 def measure(row, work):
     """One row: convert to the CPU package, evaluate it as fake-quantised graph and as package."""
-    scheme, algorithm, *budget = row
-    package, extra, seconds = work / name(row), [], 0
-    if budget:
-        mix = work / f"{name(row)}.mix.json"
-        seconds = hexlane("sensitivity", MODEL, "--quant", scheme, "--algorithm", algorithm, "--max-bits", budget[0],
-                          "-o", mix)["seconds"]
-        extra = ["--overrides", mix]
-    converted = hexlane("convert", MODEL, "--quant", scheme, "--algorithm", algorithm, "--calibration", CALIBRATION,
-                        "--calibration-tokens", TOKENS, "--force", "-o", package, *extra)
+    scheme, algorithm, *how = row
+    package, shown, options, seconds = work / name(row), {"scheme": scheme, "algorithm": algorithm}, [], 0
+    verb = "convert"
+    if how == ["finetune"]:
+        verb, shown["algorithm"] = "finetune", f"{algorithm}, fine-tuned"
+    elif how:
+        options, shown["scheme"] = ["--overrides", work / f"{name(row)}.overrides.json"], f"{scheme}, {how[0]} bits"
+        seconds = mix(scheme, algorithm, how[0], options[1])
+    converted = hexlane(verb, MODEL, "--quant", scheme, "--algorithm", algorithm, "--calibration", CALIBRATION,
+                        "--calibration-tokens", TOKENS, "--force", "-o", package, *options)
     compared = ["--text", TEXT, "--reference", work / "float.reference"]
     quant = hexlane("eval", package, "--stage", "quant", *compared)
     cpu = hexlane("eval", package, "--stage", "cpu", *compared)
     shutil.rmtree(package)
-    return {"scheme": scheme if not budget else f"{scheme}, {budget[0]} bits", "algorithm": algorithm,
-            "bits": converted["bits_per_weight"], "seconds": seconds + converted["seconds"],
+    return {**shown, "bits": converted["bits_per_weight"], "seconds": seconds + converted["seconds"],
             "peak_mib": converted["peak_rss_bytes"] / 2**20, "quant": quant, "cpu": cpu}
 
 
@@ -80,7 +85,7 @@ def table(rows):
 def listed(text):
     rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if any(len(row) not in (2, 3) for row in rows):
-        sys.exit("a row is a scheme, an algorithm and, for mixed precision, bits per weight")
+        sys.exit("a row is a scheme, an algorithm and perhaps bits per weight, or finetune")
     return rows
 
 

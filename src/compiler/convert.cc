@@ -159,6 +159,7 @@ class Converter {
     quant_.algorithm = TRY(ParseAlgorithm(options_.algorithm));
     quant_.observer = TRY(ParseRangeRule(options_.observer));
     quant_.finetune = options_.finetune;
+    quant_.lone_table = HasLoneTable(*decoder_, quant_);
     TRY(CheckStorage(*quant_.scheme, decoder_->checkpoint()));
     TRY(CheckQuantOptions(quant_, nullptr));
     for (const Target* target : targets_) TRY(CheckQuantOptions(quant_, target));

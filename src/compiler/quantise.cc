@@ -244,6 +244,11 @@ class Quantiser {
 
 }  // namespace
 
+bool HasLoneTable(const Decoder& decoder, const QuantOptions& options) {
+  if (decoder.config().tied && !options.algorithm.rotate) return false;  // rotation splits them
+  return !options.scheme->keeps_stored || IsStoredInFloats(decoder, "embed.weight");
+}
+
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer) {
   return Quantiser(args, writer).Run();
 }

@@ -12,6 +12,7 @@
 #include "compiler/compare.h"
 #include "compiler/damage.h"
 #include "compiler/overrides.h"
+#include "compiler/quantise.h"
 #include "compiler/source.h"
 #include "compiler/weight_forms.h"
 #include "hexlane/compiler.h"
@@ -89,6 +90,7 @@ class Analysis {
       return Usage("--algorithm {} changes the matrices themselves", options_.algorithm)
           .Want("rtn, or search, gptq and bias joined by +");
     }
+    quant_.lone_table = HasLoneTable(*decoder_, quant_);
     for (const std::string& soc : options_.socs) targets_.push_back(TRY(FindTarget(soc)));
     report_.scheme = quant_.scheme->name;
     tensors_ = TRY(TensorsOf(*decoder_, quant_.algorithm));

@@ -133,6 +133,11 @@ Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const S
   return Tensor::FromFloats(std::move(values), want);
 }
 
+bool IsStoredInFloats(const Decoder& decoder, std::string_view name) {
+  const StoredTensor* stored = decoder.checkpoint().Find(Locate(decoder, name).stored);
+  return stored != nullptr && PlainDType(stored->type).has_value();
+}
+
 RowReader StoredRows(const Decoder& decoder, std::string_view name) {
   const Located located = Locate(decoder, name);
   const StoredTensor* stored = decoder.checkpoint().Find(located.stored);

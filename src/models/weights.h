@@ -11,6 +11,9 @@ namespace hexlane {
 // groups packed (Checkpoint::ReadKept), anything else as float32.
 Result<Tensor> LoadWeight(const Decoder& decoder, std::string_view name, const Shape& want);
 
+// Whether the weight is stored in floats; false where there is none of that name.
+bool IsStoredInFloats(const Decoder& decoder, std::string_view name);
+
 // The checkpoint's own values of a matrix that LoadWeight has packed, for what the packing lost;
 // empty where that is nothing. Valid while `decoder` is.
 RowReader StoredRows(const Decoder& decoder, std::string_view name);

@@ -38,8 +38,10 @@ inline const TensorOverride* OverrideOf(const Graph& unit, const Node& node,
 // blocks do not divide gets narrower ones.
 inline Scheme MatrixScheme(const Graph& unit, const Node& node, const QuantOptions& options) {
   const TensorOverride* by = OverrideOf(unit, node, options);
+  const bool lone_table = node.op == OpKind::kEmbedding && options.lone_table;
   const Scheme scheme = by && by->weights          ? *by->weights
-                        : IsVocabulary(unit, node) ? options.scheme->vocabulary
+                        : lone_table               ? options.scheme->table
+                        : IsVocabulary(unit, node) ? options.scheme->head
                                                    : options.scheme->layers;
   return WithBlocksThatDivide(scheme, unit.value(node.inputs[1]).shape[1]);
 }

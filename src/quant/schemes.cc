@@ -11,8 +11,8 @@ namespace hexlane {
 namespace {
 
 constexpr QuantScheme kRows[] = {
-#define QUANT_SCHEME(name, layers, vocabulary, activations, keeps_stored, summary) \
-  {name, Scheme::layers, Scheme::vocabulary, DType::activations, keeps_stored, summary},
+#define QUANT_SCHEME(name, layers, head, table, activations, keeps_stored, summary) \
+  {name, Scheme::layers, Scheme::head, Scheme::table, DType::activations, keeps_stored, summary},
 #include "quant/quant_schemes.def"
 #undef QUANT_SCHEME
 };

@@ -23,7 +23,8 @@ struct Target;
 struct QuantScheme {
   std::string_view name;               // "w4a16"
   Scheme layers = Scheme::kPlain;      // matrices of decoder layers; kPlain: float16
-  Scheme vocabulary = Scheme::kPlain;  // embedding table and lm_head
+  Scheme head = Scheme::kPlain;        // lm_head, and the embedding table where that is the same
+  Scheme table = Scheme::kPlain;       // the embedding table, where it is not
   DType activations = DType::kF16;     // kF16; kU16, kU8: an Encoding is fitted to each value
   bool keeps_stored = false;  // matrices whose integers Checkpoint::ReadKept keeps stay as they are
   std::string_view summary;
@@ -51,6 +52,7 @@ struct QuantOptions {
   RangeRule observer;   // of integer activations
   Overrides overrides;  // exceptions from all of it
   std::optional<FinetuneOptions> finetune = {};  // what that gave is trained
+  bool lone_table = false;  // whether the embedding table gets the scheme's `table`
 
   bool needs_calibration() const {
     return needs_ranges() || algorithm.needs_moments() || finetune.has_value();

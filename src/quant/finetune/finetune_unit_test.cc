@@ -15,7 +15,7 @@ namespace {
 
 constexpr QuantScheme kFourBit = {.name = "test",
                                   .layers = Scheme::kW4Lpbq32,
-                                  .vocabulary = Scheme::kW8Channel,
+                                  .head = Scheme::kW8Channel,
                                   .activations = DType::kF16,
                                   .summary = ""};
 
