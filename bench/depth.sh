@@ -18,7 +18,7 @@ work=$(mktemp -d -p "${HEXLANE_BENCH_DIR:-/tmp}")
 trap 'rm -rf "$work"' EXIT
 for layers in 15 30; do
   build/release/bin/synthetic_checkpoint "$work/model" --layers $layers --hidden 576 --ffn 1536 --heads 9 --kv-heads 3 \
-    --vocab 49152 --max-context 2048 --tied --tokenizer .assets/tokenizers/smollm2/tokenizer.json >/dev/null
+    --vocab 49152 --max-context 2048 --tied >/dev/null
   build/release/bin/hexlane convert "$work/model" --quant w4a16 --algorithm "$algorithm" --calibration data/calibration.txt \
     --calibration-tokens "$tokens" -o "$work/package" --json >"$work/$layers.json"
   rm -rf "$work/model" "$work/package"

@@ -74,9 +74,9 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", HEXLANE_VERSION);
   app.require_subcommand(1);
   std::vector<std::shared_ptr<Verb>> verbs = {
-      AddConvert(app), AddFinetune(app), AddRun(app),      AddChat(app),
-      AddVerify(app),  AddEval(app),     AddDump(app),     AddTokenize(app),
-      AddInspect(app), AddDoctor(app),   AddBench(app),    AddSensitivity(app)};
+      AddConvert(app), AddFinetune(app), AddRun(app),   AddChat(app),
+      AddVerify(app),  AddEval(app),     AddDump(app),  AddTokenize(app),
+      AddInspect(app), AddDoctor(app),   AddBench(app), AddSensitivity(app)};
   for (const std::shared_ptr<Verb>& verb : AddExports(app)) verbs.push_back(verb);
   for (const std::shared_ptr<Verb>& verb : AddPackageVerbs(app)) verbs.push_back(verb);
   app.footer(

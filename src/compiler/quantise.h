@@ -38,8 +38,8 @@ struct QuantisedModel {
   std::optional<FinetuneSummary> finetune;
 };
 
-// Whether the embedding table gets the scheme's `table`: it is not the head too, and where the scheme
-// keeps stored integers it has none.
+// Whether the embedding table gets the scheme's `table`: it is not the head too, and where the
+// scheme keeps stored integers it has none.
 bool HasLoneTable(const Decoder& decoder, const QuantOptions& options);
 
 // Weights and the units' graphs go to `writer`, whose weights are sealed afterwards. Goes on after

@@ -310,6 +310,17 @@ TEST(QuantizeUnit, EightBitActivationsKeepLogitsScoresAndResidualWider) {
   EXPECT_EQ(EncodingOf(head, "logits").dtype, DType::kU16);
 }
 
+TEST(QuantizeUnit, AnEmbeddingTableOfItsOwnGetsTheSchemesTableForm) {
+  for (const bool lone : {false, true}) {
+    Graph unit = Make(kEmbed);
+    QuantizeArgs args = Args("w4-asym", nullptr);
+    args.options.lone_table = lone;
+    ASSERT_TRUE(QuantizeUnit(unit, args));
+    const Scheme scheme = unit.value(unit.Find("embed.weight")).constant->view().scheme;
+    EXPECT_EQ(scheme, lone ? Scheme::kW4Affine32 : Scheme::kW8Channel);
+  }
+}
+
 TEST(QuantizeUnit, BlocksThatDoNotDivideTheColumnsGetNarrower) {
   Graph unit = Make(kLayer);  // 64 columns
   ASSERT_TRUE(QuantizeUnit(unit, Args("w4-asym128", nullptr)));

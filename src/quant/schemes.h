@@ -21,11 +21,11 @@ class Checkpoint;
 struct Target;
 
 struct QuantScheme {
-  std::string_view name;               // "w4a16"
-  Scheme layers = Scheme::kPlain;      // matrices of decoder layers; kPlain: float16
-  Scheme head = Scheme::kPlain;        // lm_head, and the embedding table where that is the same
-  Scheme table = Scheme::kPlain;       // the embedding table, where it is not
-  DType activations = DType::kF16;     // kF16; kU16, kU8: an Encoding is fitted to each value
+  std::string_view name;            // "w4a16"
+  Scheme layers = Scheme::kPlain;   // matrices of decoder layers; kPlain: float16
+  Scheme head = Scheme::kPlain;     // lm_head, and the embedding table where that is the same
+  Scheme table = Scheme::kPlain;    // the embedding table, where it is not
+  DType activations = DType::kF16;  // kF16; kU16, kU8: an Encoding is fitted to each value
   bool keeps_stored = false;  // matrices whose integers Checkpoint::ReadKept keeps stay as they are
   std::string_view summary;
 

@@ -136,10 +136,19 @@ std::vector<float> GoldenLogits(const fs::path& folder) {
 
 class QuantisedModels : public Pipeline {
  protected:
+  // Overrides that leave a table stored in floats 8 bits.
+  std::string WideTable() const {
+    WriteFile(Path("table.json"), R"({"rules": [{"pattern": "embed", "weights": "w8-channel"}]})");
+    return Path("table.json");
+  }
+
   // Converts a model of which `golden` says what it computes, and follows it to the CPU package.
-  void Follow(const std::string& model, const fs::path& golden, int kept) {
-    const Json convert = Good({"convert", model, "-o", Path("package"), "--quant", "w4-exact",
-                               "--context", "64", "--prefill-rows", "16"});
+  void Follow(const std::string& model, const fs::path& golden, int kept,
+              const Arguments& more = {}) {
+    Arguments arguments = {"convert",  model,       "-o", Path("package"),  "--quant",
+                           "w4-exact", "--context", "64", "--prefill-rows", "16"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Json convert = Good(arguments);
     EXPECT_EQ(convert["kept"]["matrices"], 9);
     EXPECT_EQ(convert["kept"]["kept"], kept);
     for (const Json& loss : convert["kept"]["losses"]) EXPECT_GT(loss["snr_db"], 40) << loss;
@@ -158,9 +167,30 @@ TEST_F(QuantisedModels, KeepTheIntegersOfGptqAndAwqAndCompressedTensors) {
                            "compressed-4bit-64", "compressed-4bit-channel"}) {
     SCOPED_TRACE(name);
     const std::string model = CopyTinyModel(name, std::string("../quantised_checkpoints/") + name);
-    Follow(model, model, 7);  // embedding and head are float16
+    Follow(model, model, 7, {"--overrides", WideTable()});  // table and head are float16
     fs::remove_all(Path("package"));
   }
+}
+
+TEST_F(QuantisedModels, GetA4BitTableFromFloatsUnlessToldOtherwise) {
+  const Arguments convert = {"convert",
+                             TestData() / "quantised_checkpoints/gptq-4bit-32",
+                             "-o",
+                             Path("package"),
+                             "--context",
+                             "64",
+                             "--prefill-rows",
+                             "16"};
+  Good(convert);
+  const auto form_of_table = [&] {
+    const Json units = ReadJsonFile(scratch() / "package/report.json")["units"];
+    return units[0]["weights"][0]["scheme"];
+  };
+  EXPECT_EQ(form_of_table(), "w4-affine32");
+  Arguments wider = convert;
+  wider.insert(wider.end(), {"--overrides", WideTable()});
+  Good(wider);
+  EXPECT_EQ(form_of_table(), "w8-channel");
 }
 
 TEST_F(QuantisedModels, KeepTheIntegersOfKQuants) {
