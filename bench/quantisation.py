@@ -2,11 +2,11 @@
 """See bench/quantisation.sh."""
 import argparse
 import json
-import math
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import namedtuple
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,7 +14,9 @@ HEXLANE = ROOT / "build/release/bin/hexlane"
 MODEL = ROOT / ".assets/SmolLM2-135M-Instruct.Q4_1.gguf"
 CALIBRATION = ROOT / "data/calibration.txt"
 TEXT = ROOT / "tests/data/text/prose.txt"
-TOKENS = 40960
+TOKENS = 16384
+
+Row = namedtuple("Row", "name scheme algorithm tokens bits finetune")
 
 
 def hexlane(*arguments):
@@ -29,64 +31,65 @@ def mix(scheme, algorithm, bits, file):
     return hexlane("sensitivity", MODEL, "--quant", scheme, "--algorithm", algorithm, "--max-bits", bits, "-o", file)["seconds"]
 
 
+def evaluate(package, work):
+    compared = ["--text", TEXT, "--reference", work / "float.reference"]
+    return {stage: hexlane("eval", package, "--stage", stage, *compared) for stage in ("quant", "cpu")}
+
+
 def measure(row, work):
     """One row: convert to the CPU package, evaluate it as fake-quantised graph and as package."""
-    scheme, algorithm, *how = row
-    package, shown, options, seconds = work / name(row), {"scheme": scheme, "algorithm": algorithm}, [], 0
-    verb = "convert"
-    if how == ["finetune"]:
-        verb, shown["algorithm"] = "finetune", f"{algorithm}, fine-tuned"
-    elif how:
-        options, shown["scheme"] = ["--overrides", work / f"{name(row)}.overrides.json"], f"{scheme}, {how[0]} bits"
-        seconds = mix(scheme, algorithm, how[0], options[1])
-    converted = hexlane(verb, MODEL, "--quant", scheme, "--algorithm", algorithm, "--calibration", CALIBRATION,
-                        "--calibration-tokens", TOKENS, "--force", "-o", package, *options)
-    compared = ["--text", TEXT, "--reference", work / "float.reference"]
-    quant = hexlane("eval", package, "--stage", "quant", *compared)
-    cpu = hexlane("eval", package, "--stage", "cpu", *compared)
+    package, options, seconds = work / row.name, [], 0
+    if row.bits:
+        options = ["--overrides", work / f"{row.name}.overrides.json"]
+        seconds = mix(row.scheme, row.algorithm, row.bits, options[1])
+    converted = hexlane("finetune" if row.finetune else "convert", MODEL, "--quant", row.scheme, "--algorithm", row.algorithm,
+                        "--calibration", CALIBRATION, "--calibration-tokens", row.tokens, "--force", "-o", package, *options)
+    evaluated = evaluate(package, work)
     shutil.rmtree(package)
-    return {**shown, "bits": converted["bits_per_weight"], "seconds": seconds + converted["seconds"],
-            "peak_mib": converted["peak_rss_bytes"] / 2**20, "quant": quant, "cpu": cpu}
-
-
-def name(row):
-    return "-".join(row)
+    return {"bits": converted["bits_per_weight"], "seconds": seconds + converted["seconds"],
+            "peak_mib": converted["peak_rss_bytes"] / 2**20, **evaluated}
 
 
 def figures(rows, work):
     for row in rows:
-        kept = work / f"{name(row)}.json"
+        kept = work / f"{row.name}.json"
         if not kept.exists():
             kept.write_text(json.dumps(measure(row, work), indent=1) + "\n")
         measured = json.loads(kept.read_text())
-        print(f"{' '.join(row)}: {measured['quant']['perplexity']:.2f}", file=sys.stderr, flush=True)
-        yield measured
+        print(f"{row.name}: {measured['quant']['perplexity']:.2f}", file=sys.stderr, flush=True)
+        yield row, measured
 
 
 def table(rows):
-    nearest = {row["scheme"]: row for row in rows if row["algorithm"] == "rtn"}
-    base = rows[0]["quant"]["against"]["perplexity"]
+    nearest = {row.scheme: measured for row, measured in rows if row.algorithm == "rtn"}
+    base = rows[0][1]["quant"]["against"]["perplexity"]
     lines = [f"Float: perplexity {base:.2f}.\n\n",
-             "| scheme | algorithm | perplexity, fake-quantised | CPU package | log increase | of RTN's removed | KL | same best token "
-             "| bits per weight | seconds | peak MiB |\n", "|---|---|---|---|---|---|---|---|---|---|---|\n"]
-    for row in rows:
-        quant, cpu = row["quant"], row["cpu"]
-        increase = quant["against"]["log_perplexity_increase"]
-        removed = "–"
-        if row["algorithm"] != "rtn" and row["scheme"] in nearest:
-            of_nearest = nearest[row["scheme"]]["quant"]["against"]["log_perplexity_increase"]
-            removed = f"{1 - increase / of_nearest:.0%}"
-        lines.append(f"| `{row['scheme']}` | `{row['algorithm']}` | {quant['perplexity']:.2f} | {cpu['perplexity']:.2f} | "
-                     f"{increase:.2%} | {removed} | {quant['against']['kl_mean']:.4f} | {quant['against']['top1']:.1%} | "
-                     f"{row['bits']:.2f} | {row['seconds']:.0f} | {row['peak_mib']:.0f} |\n")
+             "| scheme | algorithm | tokens | perplexity, fake-quantised | CPU package | log increase | of RTN's removed | KL "
+             "| same best token | bits per weight | seconds | peak MiB |\n", "|---|---|---|---|---|---|---|---|---|---|---|---|\n"]
+    for row, measured in rows:
+        against, removed = measured["quant"]["against"], "–"
+        if row.algorithm != "rtn" and row.scheme in nearest and not row.bits:
+            of_nearest = nearest[row.scheme]["quant"]["against"]["log_perplexity_increase"]
+            removed = f"{1 - against['log_perplexity_increase'] / of_nearest:.0%}"
+        lines.append(f"| `{row.scheme}`{f', {row.bits} bits' if row.bits else ''} | `{row.algorithm}`"
+                     f"{', fine-tuned' if row.finetune else ''} | {row.tokens} | {measured['quant']['perplexity']:.2f} | "
+                     f"{measured['cpu']['perplexity']:.2f} | {against['log_perplexity_increase']:.2%} | {removed} | "
+                     f"{against['kl_mean']:.4f} | {against['top1']:.1%} | {measured['bits']:.2f} | {measured['seconds']:.0f} | "
+                     f"{measured['peak_mib']:.0f} |\n")
     return "".join(lines)
 
 
+def parse(line):
+    scheme, algorithm, *more = line.split()
+    options = dict(word.partition("=")[::2] for word in more)
+    if not options.keys() <= {"tokens", "bits", "finetune"}:
+        sys.exit(f"'{line}': after scheme and algorithm come tokens=N, bits=N or finetune")
+    return Row("-".join(line.split()), scheme, algorithm, int(options.get("tokens", TOKENS)), options.get("bits"),
+               "finetune" in options)
+
+
 def listed(text):
-    rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if any(len(row) not in (2, 3) for row in rows):
-        sys.exit("a row is a scheme, an algorithm and perhaps bits per weight, or finetune")
-    return rows
+    return [parse(line) for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def main():

@@ -4,11 +4,8 @@ namespace hexlane::cli {
 namespace {
 
 Json ToJson(const LayerComparison& layer) {
-  return {{"index", layer.index},
-          {"name", layer.name},
-          {"stage", layer.stage},
-          {"against", layer.against},
-          {"cosine", layer.cosine}};
+  return {{"index", layer.index},     {"name", layer.name},     {"stage", layer.stage},
+          {"against", layer.against}, {"cosine", layer.cosine}, {"snr_db", layer.snr_db}};
 }
 
 Json OrNull(const std::optional<LayerComparison>& layer) { return layer ? ToJson(*layer) : Json(); }

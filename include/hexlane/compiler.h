@@ -301,6 +301,7 @@ struct LayerComparison {
   std::string stage;
   std::string against;
   double cosine = 0;
+  double snr_db = 0;
 };
 
 struct GreedyComparison {

@@ -140,6 +140,14 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain,
   }
 }
 
+void ParallelFor(ThreadPool* pool, int64_t count, int64_t grain,
+                 const std::function<void(int64_t, int64_t)>& body) {
+  if (pool)
+    pool->ParallelFor(count, grain, body);
+  else if (count > 0)
+    body(0, count);
+}
+
 int DefaultThreads() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));

@@ -28,6 +28,10 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
+// pool->ParallelFor, or body(0, count) where `pool` is null.
+void ParallelFor(ThreadPool* pool, int64_t count, int64_t grain,
+                 const std::function<void(int64_t, int64_t)>& body);
+
 // Threads to use by default: the processors this process may run on.
 int DefaultThreads();
 

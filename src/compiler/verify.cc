@@ -95,7 +95,8 @@ class Verifier {
                                 .name = UnitValueName(unit, count),
                                 .stage = std::string(stage),
                                 .against = std::string(against),
-                                .cosine = Cosine(mine, theirs)});
+                                .cosine = Cosine(mine, theirs),
+                                .snr_db = SnrDb(mine, theirs)});
     }
     const auto& last = values.back();
     StageComparison whole{.name = std::string(stage),

@@ -20,14 +20,4 @@ std::vector<float> FloatRows(const TensorView& matrix, int64_t first, int64_t co
   return values;
 }
 
-std::vector<float> Transposed(std::span<const float> in, int64_t rows, int64_t columns) {
-  constexpr int64_t kTile = 32;  // keeps both sides of the copy in the cache
-  std::vector<float> out(in.size());
-  for (int64_t first = 0; first < rows; first += kTile)
-    for (int64_t column = 0; column < columns; ++column)
-      for (int64_t row = first; row < std::min(rows, first + kTile); ++row)
-        out[column * rows + row] = in[row * columns + column];
-  return out;
-}
-
 }  // namespace hexlane

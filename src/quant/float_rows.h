@@ -13,9 +13,6 @@ namespace hexlane {
 // Rows first … first + count - 1 of a matrix [n, k]: [count, k].
 std::vector<float> FloatRows(const TensorView& matrix, int64_t first, int64_t count);
 
-// [rows, columns] as [columns, rows]
-std::vector<float> Transposed(std::span<const float> in, int64_t rows, int64_t columns);
-
 }  // namespace hexlane
 
 #endif  // HEXLANE_QUANT_FLOAT_ROWS_H_

@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/thread_pool.h"
-#include "kernels/registry.h"
-#include "quant/float_rows.h"
+#include "base/transposed.h"
+#include "kernels/matmul/float.h"
 
 namespace hexlane {
 namespace {
-
-constexpr int64_t kColumnsAtOnce = 64;
 
 std::vector<float> Divided(const std::vector<double>& sums, int64_t count) {
   std::vector<float> means;
@@ -32,19 +29,9 @@ void Moments::Add(ConstRows x, ThreadPool* pool) {
   CHECK(x.dim == dim_);
   rows_ += x.rows;
   AddToChannels(x);
-  const std::vector<float> columns =
-      Transposed({x.data, static_cast<size_t>(x.rows * x.dim)}, x.rows, x.dim);
-  const auto product = Best<KernelOp::kPlainMatMul>();
-  const PlainMatMulCall call = {.x = {columns.data(), dim_, x.rows},
-                                .w = reinterpret_cast<const std::byte*>(columns.data()),
-                                .y = sum_.data(),
-                                .y_stride = dim_,
-                                .accumulate = true};
-  const auto work = [&](int64_t begin, int64_t end) { product(call, begin, end); };
-  if (pool)
-    pool->ParallelFor(dim_, kColumnsAtOnce, work);
-  else
-    work(0, dim_);
+  const std::vector<float> columns = Transposed(x.data, x.rows, x.dim);
+  const ConstRows channels(columns.data(), dim_, x.rows);
+  AddProduct(channels, channels, {sum_.data(), dim_, dim_}, pool);
 }
 
 void Moments::AddToChannels(ConstRows x) {

@@ -80,10 +80,7 @@ Result<Energy> ForEachChunk(const TensorView& weight, std::string_view name, Thr
       results[chunk] = body(FloatMatrix{values, count, weight.shape[1], name, first});
     }
   };
-  if (pool)
-    pool->ParallelFor(chunks, 1, work);
-  else
-    work(0, chunks);
+  ParallelFor(pool, chunks, 1, work);
   Energy sum;
   for (Result<Energy>& result : results) sum.Add(TRY(std::move(result)));
   return sum;

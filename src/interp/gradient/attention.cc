@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/thread_pool.h"
 #include "interp/gradient/ops.h"
-#include "interp/gradient/transposed.h"
+#include "kernels/matmul/float.h"
 
 namespace hexlane {
 namespace {
@@ -113,10 +113,7 @@ void AddAttention(const AttentionArgs& args, ConstRows dy, const AttentionGradie
   const auto work = [&](int64_t begin, int64_t end) {  // threads share no keys
     for (int64_t head = begin * group; head < end * group; ++head) gradient.Run(head);
   };
-  if (pool)
-    pool->ParallelFor(args.kv_heads, 1, work);
-  else
-    work(0, args.kv_heads);
+  ParallelFor(pool, args.kv_heads, 1, work);
 }
 
 }  // namespace hexlane

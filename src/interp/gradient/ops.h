@@ -14,9 +14,6 @@ namespace hexlane {
 
 class ThreadPool;
 
-// y += x wᵀ. x: [rows, k], w: [n, k], y: [rows, n], none aliasing y.
-void AddProduct(ConstRows x, ConstRows w, Rows y, ThreadPool* pool);
-
 // y = x wᵀ: dx += dy w. dy: [rows, n], w: [n, k], dx: [rows, k].
 void AddLinearInput(ConstRows dy, ConstRows w, Rows dx, ThreadPool* pool);
 // y = x wᵀ: dw += dyᵀ x. dy: [rows, n], x: [rows, k], dw: [n, k].

@@ -4,47 +4,81 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
+#include "base/transposed.h"
 #include "kernels/attention/attention.h"
+#include "kernels/matmul/float.h"
 #include "kernels/sample/softmax.h"
 
 namespace hexlane {
 namespace {
-// Independent partial sums, so that the compiler may use vectors.
-float Dot(const float* a, const float* b, int64_t n) {
-  constexpr int kLanes = 8;
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  float sum = 0;
-  for (; i < n; ++i) sum += a[i] * b[i];
-  for (float lane : lanes) sum += lane;
-  return sum;
-}
 
-const float* KeyAt(const ConstRows& past, const ConstRows& fresh, int64_t position) {
-  return position < past.rows ? past.row(position) : fresh.row(position - past.rows);
-}
+constexpr int64_t kRowsAtOnce = 64;
 
-// One (row, head): `scores` is scratch of at least as many elements as there are keys.
-void AttendOne(const AttentionArgs& a, int64_t row, int64_t head, std::vector<float>& scores,
-               float* out) {
-  const int64_t position = a.past_k.rows + row;
+// A matrix with its storage.
+struct Matrix {
+  std::vector<float> values;
+  int64_t rows, dim;
+
+  Matrix(int64_t rows, int64_t dim)
+      : values(static_cast<size_t>(rows * dim)), rows(rows), dim(dim) {}
+  Rows all() { return {values.data(), rows, dim}; }
+};
+
+struct Range {
+  int64_t first, end;
+
+  int64_t count() const { return end - first; }
+};
+
+// The keys that the query at `position` sees.
+Range Visible(const AttentionArgs& a, int64_t position) {
   const int64_t first = a.window > 0 ? std::max<int64_t>(0, position - a.window + 1) : 0;
-  const int64_t kv = head / (a.heads / a.kv_heads) * a.head_dim;
-  const float* q = a.q.row(row) + head * a.head_dim;
-  const std::span<float> visible(scores.data(), position - first + 1);
-  for (int64_t p = first; p <= position; ++p) {
-    const float score = a.scale * Dot(q, KeyAt(a.past_k, a.k, p) + kv, a.head_dim);
-    visible[p - first] = a.softcap > 0 ? a.softcap * std::tanh(score / a.softcap) : score;
+  return {first, position + 1};
+}
+
+// One head of rows of `past` followed by `fresh`.
+Matrix HeadOf(const ConstRows& past, const ConstRows& fresh, Range rows, int64_t first_column,
+              int64_t dim) {
+  Matrix head(rows.count(), dim);
+  for (int64_t i = 0; i < head.rows; ++i) {
+    const int64_t position = rows.first + i;
+    const float* row = position < past.rows ? past.row(position) : fresh.row(position - past.rows);
+    std::copy_n(row + first_column, dim, head.all().row(i));
   }
-  if (a.on_scores) a.on_scores(visible);
-  Softmax(visible);
-  if (a.on_probabilities) a.on_probabilities(visible);
-  std::fill(out, out + a.head_dim, 0.f);
-  for (int64_t p = first; p <= position; ++p) {
-    const float* v = KeyAt(a.past_v, a.v, p) + kv;
-    for (int64_t i = 0; i < a.head_dim; ++i) out[i] += visible[p - first] * v[i];
+  return head;
+}
+
+// Dot products of a query with `all` keys become the probabilities of those it sees, 0 elsewhere.
+void ToProbabilities(const AttentionArgs& a, Range all, Range visible, float* row) {
+  const std::span<float> seen(row + (visible.first - all.first),
+                              static_cast<size_t>(visible.count()));
+  std::fill(row, seen.data(), 0.f);
+  std::fill(seen.data() + seen.size(), row + all.count(), 0.f);
+  for (float& score : seen) {
+    score *= a.scale;
+    if (a.softcap > 0) score = a.softcap * std::tanh(score / a.softcap);
+  }
+  if (a.on_scores) a.on_scores(seen);
+  Softmax(seen);
+  if (a.on_probabilities) a.on_probabilities(seen);
+}
+
+// Some rows of the query heads that read kv head `kv_head`.
+void AttendRows(const AttentionArgs& a, Range rows, int64_t kv_head, Rows out) {
+  const int64_t past = a.past_k.rows, dim = a.head_dim, group = a.heads / a.kv_heads;
+  const Range keys{Visible(a, past + rows.first).first, past + rows.end};
+  Matrix k = HeadOf(a.past_k, a.k, keys, kv_head * dim, dim);
+  Matrix v = HeadOf(a.past_v, a.v, keys, kv_head * dim, dim);
+  const std::vector<float> columns = Transposed(v.values.data(), v.rows, dim);
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+    Matrix q = HeadOf({}, a.q, rows, head * dim, dim);
+    Matrix scores(rows.count(), keys.count()), result(rows.count(), dim);
+    AddProduct(q.all(), k.all(), scores.all(), nullptr);
+    for (int64_t i = 0; i < scores.rows; ++i)
+      ToProbabilities(a, keys, Visible(a, past + rows.first + i), scores.all().row(i));
+    AddProduct(scores.all(), {columns.data(), dim, v.rows}, result.all(), nullptr);
+    for (int64_t i = 0; i < result.rows; ++i)
+      std::copy_n(result.all().row(i), dim, out.row(rows.first + i) + head * dim);
   }
 }
 
@@ -58,16 +92,13 @@ void CheckShapes(const AttentionArgs& a, const Rows& out) {
 
 void Attention(const AttentionArgs& args, Rows out, ThreadPool* pool) {
   CheckShapes(args, out);
-  const auto work = [&](int64_t begin, int64_t end) {
-    std::vector<float> scores(args.past_k.rows + args.q.rows);
+  const int64_t blocks = (args.q.rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  ParallelFor(pool, blocks * args.kv_heads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / args.heads, head = i % args.heads;
-      AttendOne(args, row, head, scores, out.row(row) + head * args.head_dim);
+      const int64_t first = i / args.kv_heads * kRowsAtOnce;
+      AttendRows(args, {first, std::min(args.q.rows, first + kRowsAtOnce)}, i % args.kv_heads, out);
     }
-  };
-  const int64_t count = args.q.rows * args.heads;
-  if (!pool) return work(0, count);
-  pool->ParallelFor(count, std::max<int64_t>(1, count / (pool->threads() * 8)), work);
+  });
 }
 
 }  // namespace hexlane

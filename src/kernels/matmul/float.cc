@@ -12,6 +12,8 @@ namespace {
 using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Stride = Eigen::OuterStride<>;
 
+constexpr int64_t kColumnsAtOnce = 64;  // enough for Eigen's own blocking
+
 // Columns begin..end of y where there is no vector kernel for this processor.
 void EigenColumns(ConstRows x, const TensorView& w, std::span<const float> bias, Rows y,
                   int64_t begin, int64_t end) {
@@ -44,9 +46,19 @@ void MatMulFloat(ConstRows x, const TensorView& w, std::span<const float> bias, 
     if (kernel.cpu == Cpu::kAny) return EigenColumns(x, w, bias, y, begin, end);
     kernel.As<KernelOp::kPlainMatMul>()(call, begin, end);
   };
-  if (!pool) return body(0, n);
-  constexpr int64_t kGrain = 64;  // columns: enough for Eigen's own blocking
-  pool->ParallelFor(n, kGrain, body);
+  ParallelFor(pool, n, kColumnsAtOnce, body);
+}
+
+void AddProduct(ConstRows x, ConstRows w, Rows y, ThreadPool* pool) {
+  CHECK(x.dim == w.dim && y.rows == x.rows && y.dim == w.rows);
+  const auto product = Best<KernelOp::kPlainMatMul>();
+  const PlainMatMulCall call{.x = x,
+                             .w = reinterpret_cast<const std::byte*>(w.data),
+                             .y = y.data,
+                             .y_stride = y.dim,
+                             .accumulate = true};
+  ParallelFor(pool, w.rows, kColumnsAtOnce,
+              [&](int64_t begin, int64_t end) { product(call, begin, end); });
 }
 
 }  // namespace hexlane

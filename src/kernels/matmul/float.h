@@ -15,6 +15,9 @@ class ThreadPool;
 void MatMulFloat(ConstRows x, const TensorView& w, std::span<const float> bias, Rows y,
                  ThreadPool* pool = nullptr);
 
+// y += x wᵀ in float32. x: [rows, k], w: [n, k], y: [rows, n], none aliasing y; `pool` may be null.
+void AddProduct(ConstRows x, ConstRows w, Rows y, ThreadPool* pool);
+
 }  // namespace hexlane
 
 #endif  // HEXLANE_KERNELS_MATMUL_FLOAT_H_

@@ -68,10 +68,7 @@ class RoundingCost {
       for (int64_t chunk = begin; chunk < end; ++chunk)
         costs[chunk] = OfRows(matrix, chunk * kRowsAtOnce, factors);
     };
-    if (pool_)
-      pool_->ParallelFor(chunks, 1, work);
-    else
-      work(0, chunks);
+    ParallelFor(pool_, chunks, 1, work);
     double sum = 0;
     for (Result<double>& cost : costs) sum += TRY(std::move(cost));
     return sum;

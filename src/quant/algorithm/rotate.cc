@@ -9,9 +9,9 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
+#include "base/transposed.h"
 #include "interp/interpreter.h"
 #include "op/dims.h"
-#include "quant/float_rows.h"
 
 namespace hexlane {
 namespace {
@@ -230,9 +230,9 @@ class UnitRotation {
     Value& weight = unit_.value(id);
     if (!weight.constant) return Refuse(weight.name, "a matrix that is no constant");
     const int64_t n = weight.shape[0], k = weight.shape[1];
-    std::vector<float> columns = Transposed(ToFloats(weight.constant->view()), n, k);
+    std::vector<float> columns = Transposed(ToFloats(weight.constant->view()).data(), n, k);
     ForRows(columns, n, change);
-    weight.constant = Tensor::FromFloats(Transposed(columns, k, n), weight.shape);
+    weight.constant = Tensor::FromFloats(Transposed(columns.data(), k, n), weight.shape);
     return {};
   }
 
@@ -242,10 +242,7 @@ class UnitRotation {
         change(Row(values).subspan(static_cast<size_t>(row * k), static_cast<size_t>(k)));
     };
     const int64_t rows = std::ssize(values) / k;
-    if (pool_)
-      pool_->ParallelFor(rows, 16, work);
-    else
-      work(0, rows);
+    ParallelFor(pool_, rows, 16, work);
   }
 
   static constexpr std::string_view kTable = "embed.weight", kHead = "lm_head.weight";

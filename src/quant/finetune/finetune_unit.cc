@@ -10,7 +10,9 @@
 #include "interp/gradient/backward.h"
 #include "kernels/rows.h"
 #include "quant/finetune/trained.h"
+#include "quant/float_rows.h"
 #include "quant/matrix_scheme.h"
+#include "quant/quantize_tensor.h"
 
 namespace hexlane {
 namespace {
@@ -34,17 +36,6 @@ double RelativeError(ConstRows got, ConstRows want, std::vector<float>* gradient
       gradient->push_back(factor * (got.row(r)[i] - want.row(r)[i]));
   }
   return sum / static_cast<double>(got.rows);
-}
-
-std::optional<double> SnrDb(std::span<const float> want, std::span<const float> got) {
-  double signal = 0, error = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    const double off = static_cast<double>(got[i]) - want[i];
-    signal += static_cast<double>(want[i]) * want[i];
-    error += off * off;
-  }
-  if (error == 0) return std::nullopt;
-  return 10 * std::log10(signal / error);
 }
 
 class UnitTrainer {
@@ -74,20 +65,28 @@ class UnitTrainer {
     return report.error_after < report.error_before;
   }
 
-  void Write(Graph& quantised, UnitReport& report) const {
-    for (const auto& [id, trained] : trained_) {
-      Value& value = quantised.value(id);
-      value.constant = trained->Finish();
-      for (WeightReport& weight : report.weights)
-        if (weight.name == value.name)
-          weight.snr_db = SnrDb(Original(id), ToFloats(value.constant->view()));
+  Result<void> Write(Graph& quantised, UnitReport& report) const {
+    for (const auto& [id, trained] : trained_) quantised.value(id).constant = trained->Finish();
+    for (WeightReport& weight : report.weights) {
+      const ValueId id = quantised.Find(weight.name);
+      if (trained_.contains(id)) weight.snr_db = TRY(SnrDb(quantised.value(id)));
     }
+    return {};
   }
 
  private:
-  std::vector<float> Original(ValueId id) const {
-    const ValueId original = args_.original->Find(student_.value(id).name);
-    return ToFloats(args_.original->value(original).constant->view());
+  TensorView Original(std::string_view name) const {
+    return args_.original->value(args_.original->Find(name)).constant->view();
+  }
+
+  Result<std::optional<double>> SnrDb(const Value& trained) const {
+    const auto rows = [original = Original(trained.name)](int64_t first,
+                                                          std::span<float> out) -> Result<void> {
+      const int64_t count = std::ssize(out) / original.shape.last();
+      std::ranges::copy(FloatRows(original, first, count), out.begin());
+      return {};
+    };
+    return SnrDbOf(trained.constant->view(), rows, args_.pool);
   }
 
   void AddLinear(const Node& node) {
@@ -95,9 +94,9 @@ class UnitTrainer {
     if (student_.value(weight).constant->view().scheme == Scheme::kPlain) return;
     has_matrices_ = true;
     const TensorView packed = student_.value(weight).constant->view();
-    const std::vector<float> values = Original(weight);
-    const FloatMatrix original{values, packed.shape[0], packed.shape[1],
-                               student_.value(weight).name};
+    const std::string& name = student_.value(weight).name;
+    const std::vector<float> values = ToFloats(Original(name));
+    const FloatMatrix original{values, packed.shape[0], packed.shape[1], name};
     Train(weight, TrainMatrix(packed, original, args_.options.rank, args_.pool));
     if (node.inputs.size() > 2) AddVector(node.inputs[2]);
   }
@@ -195,7 +194,7 @@ Result<void> FinetuneUnit(Graph& quantised, const FinetuneArgs& args, UnitReport
   UnitTrainer trainer(quantised, args);
   if (!trainer.has_matrices()) return {};
   FinetuneReport& finetune = report.finetune.emplace();
-  if (TRY(trainer.Run(finetune))) trainer.Write(quantised, report);
+  if (TRY(trainer.Run(finetune))) TRY(trainer.Write(quantised, report));
   return {};
 }
 

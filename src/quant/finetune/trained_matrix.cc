@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "interp/gradient/ops.h"
+#include "kernels/matmul/float.h"
 #include "kernels/pack/pack.h"
 #include "quant/finetune/adam.h"
 #include "quant/finetune/trained.h"
@@ -101,13 +102,9 @@ class TrainedMatrix : public Trained {
  private:
   template <typename Body>
   void ForEachRow(const Body& body) const {
-    const auto work = [&](int64_t begin, int64_t end) {
+    ParallelFor(pool_, n_, kRowsAtOnce, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) body(row);
-    };
-    if (pool_)
-      pool_->ParallelFor(n_, kRowsAtOnce, work);
-    else
-      work(0, n_);
+    });
   }
 
   // Calls body(first element in the matrix, elements, what scales them) for a row's blocks.

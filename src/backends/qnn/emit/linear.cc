@@ -4,6 +4,7 @@
 #include "backends/qnn/driver/values.h"
 #include "backends/qnn/emit/ops.h"
 #include "backends/qnn/emit/weights.h"
+#include "base/transposed.h"
 #include "kernels/pack/pack.h"
 
 namespace hexlane::qnn {
@@ -173,7 +174,7 @@ Result<void> LowerLinear(Lowering& lowering, const Node& node) {
   if (in_float && IsFloatBlocks(info)) return linear.FloatBlocks();
   if (info.scale == ScaleKind::kFloat && info.block != 0) {
     const QuantizedMatrix rounded = PerChannelInt8(UnpackConstant(weight));
-    return linear.Integer(rounded, Transposed(rounded.q, rounded.n, rounded.k));
+    return linear.Integer(rounded, Transposed(rounded.q.data(), rounded.n, rounded.k));
   }
   return linear.Integer(UnpackScales(packed), UnpackTransposed(packed));
 }

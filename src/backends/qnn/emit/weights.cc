@@ -5,22 +5,11 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "base/transposed.h"
 #include "kernels/pack/pack.h"
 
 namespace hexlane::qnn {
 namespace {
-
-template <typename T>
-std::vector<T> TransposedCopy(const T* in, int64_t n, int64_t k) {
-  std::vector<T> out(static_cast<size_t>(n * k));
-  constexpr int64_t kTile = 64;  // keeps both sides of the copy in the cache
-  for (int64_t row0 = 0; row0 < n; row0 += kTile)
-    for (int64_t column0 = 0; column0 < k; column0 += kTile)
-      for (int64_t row = row0; row < std::min(n, row0 + kTile); ++row)
-        for (int64_t column = column0; column < std::min(k, column0 + kTile); ++column)
-          out[static_cast<size_t>(column * n + row)] = in[row * k + column];
-  return out;
-}
 
 float ElementAsFloat(const TensorView& view, size_t i) {
   if (view.dtype == DType::kF32) return view.As<float>()[i];
@@ -45,11 +34,7 @@ std::vector<uint16_t> TransposedF16(const Value& value) {
   } else {
     for (size_t i = 0; i < halves.size(); ++i) halves[i] = F32ToF16(ElementAsFloat(view, i));
   }
-  return TransposedCopy(halves.data(), view.shape[0], view.shape[1]);
-}
-
-std::vector<int8_t> Transposed(const std::vector<int8_t>& q, int64_t n, int64_t k) {
-  return TransposedCopy(q.data(), n, k);
+  return Transposed(halves.data(), view.shape[0], view.shape[1]);
 }
 
 QuantizedMatrix UnpackConstant(const Value& value) {

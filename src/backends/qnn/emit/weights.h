@@ -18,7 +18,6 @@ std::vector<float> ConstantFloats(const Value& value);
 std::vector<uint16_t> TransposedF16(const Value& value);
 
 // [n, k] => [k, n]
-std::vector<int8_t> Transposed(const std::vector<int8_t>& q, int64_t n, int64_t k);
 
 // The whole quantised constant in plain arrays.
 QuantizedMatrix UnpackConstant(const Value& value);
