@@ -13,12 +13,29 @@ class Algorithms : public ScratchTest {
  protected:
   Json Convert(const std::string& model, const std::string& output,
                const Arguments& options) const {
-    Arguments arguments = {"convert", model, "-o", output, "--calibration-tokens", "256", "--json"};
+    Arguments arguments = {"convert", model, "-o", output, "--json"};
     for (const Arguments& more : {TinyOptions(), options})
       arguments.insert(arguments.end(), more.begin(), more.end());
     const CliResult result = RunCli(arguments);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.json();
+  }
+
+  // In dB, of the fake-quantised layers' output against the float model's.
+  double LastLayerSnr(const std::string& model, const std::string& scheme,
+                      const std::string& algorithm) const {
+    const std::string package = Path(scheme + algorithm);
+    Convert(
+        model, package,
+        {"--quant", scheme, "--algorithm", algorithm, "--calibration-tokens", "4096", "--force"});
+    const CliResult result = RunCli({"verify", package, "--json"});
+    EXPECT_LE(result.exit_code, 1) << result.err;  // 1: too large a loss
+    const Json layers = result.json()["layers"];
+    EXPECT_FALSE(layers.empty());
+    double snr = 0;
+    for (const Json& layer : layers)
+      if (layer["stage"] == "quant" && layer["name"] != "logits") snr = layer["snr_db"];
+    return snr;
   }
 
   // Converts and compares the CPU package with its meaning, and that with the float model. Random
@@ -44,6 +61,18 @@ TEST_F(Algorithms, KnowNoFamily) {
   for (const char* checkpoint : {"qwen2", "qwen3", "llama-tied-f32"})
     for (const char* algorithm : {"rtn", "awq+gptq", "rotate+gptq"})
       ExpectGood(checkpoint, algorithm);
+}
+
+// bench/families.sh prints the figures.
+TEST_F(Algorithms, OfEverySchemeLoseLessThanRoundingOnOtherFamilies) {
+  for (const char* checkpoint : {"qwen2", "qwen3"}) {
+    const std::string model = CopyTinyModel(checkpoint, checkpoint);
+    for (const char* scheme : {"w4c-a16", "w3a16", "w4a8", "w4-asym"}) {
+      SCOPED_TRACE(std::string(checkpoint) + " " + scheme);
+      const double rounded = LastLayerSnr(model, scheme, "rtn");
+      EXPECT_GT(LastLayerSnr(model, scheme, "search+gptq"), rounded + 1) << "dB";
+    }
+  }
 }
 
 TEST_F(Algorithms, LoseLessThanRounding) {
