@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/head_inputs.h"
 #include "hexlane/interrupt.h"
 #include "interp/decoder_run.h"
 #include "kernels/sample/softmax.h"
@@ -296,15 +297,23 @@ Result<TextComparison> DamageMeter::MeasureQuantised(const QuantOptions& options
   CHECK(!options.algorithm.rotate && !options.algorithm.migrates());
   Calibrator calibrator(windows_, &pool_);
   const bool follows = options.algorithm.needs_moments();
+  const std::optional<Moments> head_inputs =
+      TRY(HeadInputs(decoder_, options, windows_, &pool_, {}));
+  std::optional<Tensor> table;  // where it is the head's matrix
   const auto quantise = [&](Graph& unit, bool is_last) -> Result<void> {
     MomentsByValue moments;
     if (follows)
       TRY(calibrator.Observe(unit, moments));
     else if (options.needs_ranges())
       TRY(calibrator.Advance(unit, is_last));
-    TRY(QuantizeUnit(
-        unit,
-        {.options = options, .ranges = &calibrator.ranges(), .moments = &moments, .pool = &pool_}));
+    TRY(QuantizeUnit(unit, {.options = options,
+                            .ranges = &calibrator.ranges(),
+                            .moments = &moments,
+                            .head_inputs = head_inputs ? &*head_inputs : nullptr,
+                            .table = table && is_last ? &*table : nullptr,
+                            .pool = &pool_}));
+    if (const ValueId id = unit.Find(kTable); id != kNone && !options.lone_table)
+      table = unit.value(id).constant;
     return follows && !is_last ? calibrator.Follow(unit) : Result<void>();
   };
   States exact, states;

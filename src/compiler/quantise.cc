@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "compiler/head_inputs.h"
 #include "compiler/source.h"
 #include "hexlane/interrupt.h"
 #include "ir/text.h"
@@ -13,6 +14,7 @@
 #include "quant/algorithm/rotate.h"
 #include "quant/calibrate.h"
 #include "quant/finetune/finetune_unit.h"
+#include "quant/matrix_scheme.h"
 #include "quant/observe/value_warnings.h"
 #include "quant/quantize_unit.h"
 
@@ -44,6 +46,11 @@ std::optional<Json> FindUnit(int unit, const Journal& journal, PackageWriter& wr
   if (!record || !record->is_object() || !record->contains("weights")) return std::nullopt;
   if (!writer.RestoreText(UnitFile(unit), record->value("text", ""))) return std::nullopt;
   return record;
+}
+
+template <typename T>
+const T* ToPointer(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
 }
 
 class Quantiser {
@@ -126,9 +133,13 @@ class Quantiser {
     };
     std::optional<Graph> original;
     if (finetunes() && !is_last) original = graph;  // its weights are shared
+    const std::optional<Moments> head_inputs = unit == 0 ? TRY(SeeHead()) : std::nullopt;
+    const std::optional<Tensor> table = is_last ? TRY(TableFor(graph)) : std::nullopt;
     Result<UnitReport> quantised = QuantizeUnit(graph, {.options = args_.options,
                                                         .ranges = &calibrator_.ranges(),
                                                         .moments = &moments,
+                                                        .head_inputs = ToPointer(head_inputs),
+                                                        .table = ToPointer(table),
                                                         .stored_rows = stored_rows,
                                                         .pool = args_.pool});
     if (!quantised) return InCheckpoint(std::move(quantised).error());
@@ -144,6 +155,18 @@ class Quantiser {
     const std::string text = Print(graph);
     TRY(writer_.AddText(UnitFile(unit), text));
     return Finish(unit, is_last, *quantised, text, writer_.WeightsRecord(before));
+  }
+
+  Result<std::optional<Moments>> SeeHead() const {
+    return HeadInputs(*args_.decoder, args_.options, args_.windows, args_.pool, args_.progress);
+  }
+
+  // The embedding table, rounded in an earlier unit, where it is this head's matrix.
+  Result<std::optional<Tensor>> TableFor(const Graph& head) const {
+    for (const Node& node : head.nodes())
+      if (IsLogits(head, node) && counted_.contains(head.value(node.inputs[1]).name))
+        return TRY(TRY(writer_.WeightsSoFar())(head.value(node.inputs[1]).name));
+    return std::nullopt;
   }
 
   // Transforms and calibrates; transforms that look at inputs make others of them.
@@ -246,7 +269,7 @@ class Quantiser {
 
 bool HasLoneTable(const Decoder& decoder, const QuantOptions& options) {
   if (decoder.config().tied && !options.algorithm.rotate) return false;  // rotation splits them
-  return !options.scheme->keeps_stored || IsStoredInFloats(decoder, "embed.weight");
+  return !options.scheme->keeps_stored || IsStoredInFloats(decoder, kTable);
 }
 
 Result<QuantisedModel> QuantiseModel(const QuantiseArgs& args, PackageWriter& writer) {

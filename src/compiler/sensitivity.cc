@@ -16,6 +16,7 @@
 #include "compiler/source.h"
 #include "compiler/weight_forms.h"
 #include "hexlane/compiler.h"
+#include "hexlane/interrupt.h"
 #include "quant/calibrate.h"
 #include "quant/calibration_text.h"
 #include "quant/matrix_scheme.h"
@@ -24,6 +25,9 @@ namespace hexlane {
 namespace {
 
 constexpr size_t kWindow = 128;  // tokens
+// What gptq and search are tried with is seen over at least so many tokens, as far as the text
+// goes: fewer than a matrix has columns would fit anything.
+constexpr size_t kTokensSeen = 4096;
 
 struct Matrix {
   std::string weight;  // layers.0.q_proj.weight
@@ -31,6 +35,7 @@ struct Matrix {
   Shape shape;
   Scheme own = Scheme::kPlain;    // what the scheme alone makes of it
   std::vector<WeightForm> tried;  // one for each of AllForms, as it fits the matrix
+  std::vector<double> nearest;    // WeightForm::error of each, rounded to nearest
   std::set<Scheme> refused;       // of AllForms
   size_t judged = 0;              // index of the form whose damage is looked at
   double unit_error = 0;          // Damage::unit_error in that form
@@ -111,6 +116,8 @@ class Analysis {
     if (!options_.text.empty()) text = TRY(ReadTextFile(options_.text));
     std::vector<int32_t> ids = TRY(OpenTokenizer(options_.model))->Encode(text);
     if (ids.size() < 2) return InvalidInput("'{}' has no tokens", options_.text.string());
+    const size_t seen = std::max(kTokensSeen, static_cast<size_t>(options_.tokens));
+    seen_windows_ = CalibrationWindows(ids, kWindow, (seen + kWindow - 1) / kWindow);
     ids.resize(std::min(ids.size(), static_cast<size_t>(options_.tokens)));
     windows_ = CalibrationWindows(ids, kWindow, (ids.size() + kWindow - 1) / kWindow);
     for (const auto& window : windows_) report_.tokens += static_cast<int>(window.size());
@@ -119,33 +126,54 @@ class Analysis {
 
   Result<void> CollectMatrices() {
     const NpuForms npu = TRY(NpuForms::Create(quant_, targets_));
-    std::map<std::string, size_t> seen;
+    const bool sees = quant_.algorithm.search || quant_.algorithm.gptq;
+    Calibrator seen(seen_windows_, &pool_);
+    std::map<std::string, size_t> places;
     for (int index = 0; index < decoder_->unit_count(); ++index) {
+      TRY(CheckInterrupt());
       const Graph unit = TRY(decoder_->Build(index));
-      for (const Node& node : unit.nodes()) {
-        if (!HasMatrix(node)) continue;
-        if (!seen.emplace(unit.value(node.inputs[1]).name, matrices_.size()).second) continue;
-        matrices_.push_back(TRY(MatrixOf(unit, node)));
-        report_.parameters += matrices_.back().shape.elements();
-      }
+      MomentsByValue moments;
+      if (sees) TRY(seen.Observe(unit, moments));
+      TRY(CollectMatrices(unit, moments, places));
       for (const auto& [weight, forms] : TRY(npu.Refused(unit)))
-        matrices_[seen.at(weight)].refused.insert(forms.begin(), forms.end());
+        matrices_[places.at(weight)].refused.insert(forms.begin(), forms.end());
+      if (sees && index + 1 < decoder_->unit_count()) TRY(seen.Follow(unit));
       decoder_->checkpoint().DropPages();
     }
     for (Matrix& matrix : matrices_) ChooseJudged(matrix);
     return {};
   }
 
-  Result<Matrix> MatrixOf(const Graph& unit, const Node& node) {
-    const Value& weight = unit.value(node.inputs[1]);
-    Matrix matrix{.weight = weight.name, .unit = unit.name(), .shape = weight.shape};
-    matrix.own = MatrixScheme(unit, node, quant_);
+  // A table that is the head too is tried as the head.
+  Result<void> CollectMatrices(const Graph& unit, const MomentsByValue& moments,
+                               std::map<std::string, size_t>& places) {
+    for (const Node& node : unit.nodes()) {
+      if (!HasMatrix(node)) continue;
+      const Value& weight = unit.value(node.inputs[1]);
+      const auto [place, is_new] = places.emplace(weight.name, matrices_.size());
+      if (is_new) {
+        matrices_.push_back({.weight = weight.name, .unit = unit.name(), .shape = weight.shape});
+        matrices_.back().own = MatrixScheme(unit, node, quant_);
+        report_.parameters += weight.shape.elements();
+      }
+      const auto inputs = moments.find(unit.value(node.inputs[0]).name);
+      const Moments* of_inputs = inputs == moments.end() ? nullptr : &inputs->second;
+      if (is_new || of_inputs)
+        TRY(TryForms(weight.constant->view(), of_inputs, matrices_[place->second]));
+    }
+    return {};
+  }
+
+  Result<void> TryForms(const TensorView& weight, const Moments* inputs, Matrix& matrix) {
+    const FormTrials trials = TRY(FormTrials::Create(weight, quant_.algorithm, inputs, &pool_));
+    matrix.tried.clear();
+    matrix.nearest.clear();
     for (const Scheme form : forms_) {
       const Scheme fitting = WithBlocksThatDivide(form, weight.shape[1]);
-      matrix.tried.push_back(
-          TRY(TryForm(weight.constant->view(), fitting, quant_.algorithm.search, &pool_)));
+      matrix.tried.push_back(TRY(trials.Try(fitting)));
+      matrix.nearest.push_back(TRY(trials.NearestError(fitting)));
     }
-    return matrix;
+    return {};
   }
 
   // The form of the scheme's layers; where it loses nothing of the matrix, the next smaller one
@@ -153,13 +181,13 @@ class Analysis {
   void ChooseJudged(Matrix& matrix) const {
     const auto own = std::ranges::find(forms_, quant_.scheme->layers) - forms_.begin();
     matrix.judged = static_cast<size_t>(own);
-    if (matrix.judged_form().error > 0) return;
+    if (matrix.nearest[matrix.judged] > 0) return;
     const double most = matrix.judged_form().bits;
     for (size_t i = 0; i < forms_.size(); ++i) {
-      const WeightForm& form = matrix.tried[i];
-      if (matrix.refused.contains(forms_[i]) || form.error == 0 || form.bits > most) continue;
-      const bool none_yet = matrix.judged_form().error == 0;
-      if (none_yet || form.bits > matrix.judged_form().bits) matrix.judged = i;
+      const bool loses = matrix.nearest[i] > 0 && matrix.tried[i].bits <= most;
+      if (!loses || matrix.refused.contains(forms_[i])) continue;
+      const bool none_yet = matrix.nearest[matrix.judged] == 0;
+      if (none_yet || matrix.tried[i].bits > matrix.judged_form().bits) matrix.judged = i;
     }
   }
 
@@ -256,7 +284,7 @@ class Analysis {
       if (std::ranges::any_of(item.matrices, refuses)) continue;
       Ladder::Step step{.form = form};
       for (const Matrix* matrix : item.matrices) {
-        const double judged = matrix->judged_form().error;
+        const double judged = matrix->nearest[matrix->judged];  // as its damage is measured
         const double share =
             static_cast<double>(matrix->shape.elements()) / static_cast<double>(item.parameters());
         step.bits += matrix->tried[form].bits;
@@ -370,7 +398,8 @@ class Analysis {
   std::shared_ptr<const Decoder> decoder_;
   QuantOptions quant_;
   OverridableTensors tensors_;
-  std::vector<std::vector<int32_t>> windows_;
+  std::vector<std::vector<int32_t>> windows_;       // on which damage is measured
+  std::vector<std::vector<int32_t>> seen_windows_;  // on which inputs are seen
   std::vector<const Target*> targets_;
   const std::vector<Scheme> forms_ = AllForms();
   std::vector<Matrix> matrices_;

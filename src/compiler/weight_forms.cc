@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/emitters.h"
+#include "kernels/matmul/float.h"
 #include "kernels/pack/pack.h"
 #include "quant/float_rows.h"
 #include "quant/matrix_scheme.h"
@@ -31,14 +32,47 @@ double StoredBits(Scheme scheme, const Shape& shape) {
   return 8.0 * static_cast<double>(PackedBytes(scheme, shape[0], shape[1]));
 }
 
-Result<WeightForm> TryForm(const TensorView& matrix, Scheme scheme, bool searches,
-                           ThreadPool* pool) {
-  const Tensor rows = SpreadRows(matrix);
-  const QuantizedTensor quantized =
-      TRY(QuantizeTensor(rows.view(), scheme, "weights", pool, {.search_evenly = searches}));
-  return WeightForm{.scheme = scheme,
-                    .bits = StoredBits(scheme, matrix.shape),
-                    .error = quantized.snr_db ? std::pow(10, -*quantized.snr_db / 10) : 0};
+Result<FormTrials> FormTrials::Create(const TensorView& matrix, const Algorithm& algorithm,
+                                      const Moments* moments, ThreadPool* pool) {
+  FormTrials trials;
+  trials.shape_ = matrix.shape;
+  trials.rows_ = SpreadRows(matrix);
+  trials.moments_ = moments;
+  trials.pool_ = pool;
+  trials.energy_ = trials.Energy(trials.rows_.floats());
+  if (!moments) return trials;
+  if (algorithm.search) trials.fit_.search = moments;
+  if (algorithm.gptq) trials.gptq_ = TRY(Gptq::Create(*moments));
+  return trials;
+}
+
+Result<WeightForm> FormTrials::Try(Scheme scheme) const {
+  WeightFit fit = fit_;
+  if (gptq_) fit.gptq = &*gptq_;
+  return WeightForm{
+      .scheme = scheme, .bits = StoredBits(scheme, shape_), .error = TRY(ErrorOf(scheme, fit))};
+}
+
+Result<double> FormTrials::NearestError(Scheme scheme) const { return ErrorOf(scheme, {}); }
+
+Result<double> FormTrials::ErrorOf(Scheme scheme, const WeightFit& fit) const {
+  const QuantizedTensor rounded = TRY(QuantizeTensor(rows_.view(), scheme, "weights", pool_, fit));
+  std::vector<float> error = FloatRows(rounded.tensor.view(), 0, rows_.shape()[0]);
+  for (size_t i = 0; i < error.size(); ++i) error[i] -= rows_.floats()[i];
+  return energy_ > 0 ? Energy(error) / energy_ : 0;
+}
+
+// tr(E H Eᵀ), or |E|².
+double FormTrials::Energy(std::span<const float> rows) const {
+  std::vector<float> product(rows.begin(), rows.end());
+  if (moments_) {
+    const int64_t n = rows_.shape()[0], k = rows_.shape()[1];
+    std::ranges::fill(product, 0.0f);
+    AddProduct({rows.data(), n, k}, {moments_->sum().data(), k, k}, {product.data(), n, k}, pool_);
+  }
+  double sum = 0;
+  for (size_t i = 0; i < rows.size(); ++i) sum += double{rows[i]} * product[i];
+  return std::max(sum, 0.0);
 }
 
 std::vector<Scheme> AllForms() {

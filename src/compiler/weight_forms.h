@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +14,9 @@
 #include "base/tensor.h"
 #include "base/thread_pool.h"
 #include "ir/graph.h"
+#include "quant/algorithm/gptq.h"
+#include "quant/moments.h"
+#include "quant/quantize_tensor.h"
 #include "quant/schemes.h"
 #include "target/target.h"
 
@@ -21,15 +25,36 @@ namespace hexlane {
 struct WeightForm {
   Scheme scheme = Scheme::kPlain;
   double bits = 0;   // of the whole matrix as stored
-  double error = 0;  // Σ error² / Σ weight²
+  double error = 0;  // of what the matrix gives, or of itself: FormTrials
 };
 
 double StoredBits(Scheme scheme, const Shape& shape);
 
-// `matrix` in `scheme`, rounded to nearest, with scales by search where `searches`. The error is of
-// kRowsLookedAt rows spread over it.
-Result<WeightForm> TryForm(const TensorView& matrix, Scheme scheme, bool searches,
-                           ThreadPool* pool);
+// Tries forms of a matrix on kRowsLookedAt rows spread over it. With moments of its inputs x, forms
+// are rounded as `algorithm` does and an error is Σ|(W - Ŵ) x|² / Σ|W x|²; without, to nearest, and
+// Σ(w - ŵ)² / Σw².
+class FormTrials {
+ public:
+  // `moments` may be null; they and `pool` outlive the trials.
+  static Result<FormTrials> Create(const TensorView& matrix, const Algorithm& algorithm,
+                                   const Moments* moments, ThreadPool* pool);
+
+  Result<WeightForm> Try(Scheme scheme) const;
+  // The error of rounding to nearest.
+  Result<double> NearestError(Scheme scheme) const;
+
+ private:
+  Result<double> ErrorOf(Scheme scheme, const WeightFit& fit) const;
+  double Energy(std::span<const float> rows) const;
+
+  Shape shape_;  // of the matrix
+  Tensor rows_;
+  const Moments* moments_ = nullptr;
+  std::optional<Gptq> gptq_;
+  WeightFit fit_;  // but for gptq_
+  double energy_ = 0;
+  ThreadPool* pool_ = nullptr;
+};
 inline constexpr int64_t kRowsLookedAt = 128;
 
 // Every row of schemes.def and float16, in that order.

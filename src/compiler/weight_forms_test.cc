@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "quant/algorithm/small_decoder.h"
 
 namespace hexlane {
@@ -47,14 +49,34 @@ TEST(WeightForms, CostWhatIsStoredAndLoseWhatRoundingLoses) {
   std::vector<float> values(1024 * 32);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 16) / 16 - 1;
   const Tensor matrix = Tensor::FromFloats(values, {1024, 32});
-  const WeightForm affine = *TryForm(matrix.view(), Scheme::kW4Affine32, false, nullptr);
+  const FormTrials trials = *FormTrials::Create(matrix.view(), {}, nullptr, nullptr);
+  const WeightForm affine = *trials.Try(Scheme::kW4Affine32);
   EXPECT_EQ(affine.error, 0);
   EXPECT_EQ(affine.bits, 1024 * 32 * 5);
-  const WeightForm channel = *TryForm(matrix.view(), Scheme::kW4Channel, false, nullptr);
+  const WeightForm channel = *trials.Try(Scheme::kW4Channel);
   EXPECT_GT(channel.error, 0);
+  EXPECT_EQ(channel.error, *trials.NearestError(Scheme::kW4Channel));
   EXPECT_EQ(channel.bits, 1024 * 32 * 5) << "a float32 for 32 columns";
-  EXPECT_LT(TryForm(matrix.view(), Scheme::kW4Channel, true, nullptr)->error, channel.error);
-  EXPECT_EQ(TryForm(matrix.view(), Scheme::kPlain, false, nullptr)->bits, 1024 * 32 * 16);
+  EXPECT_EQ(trials.Try(Scheme::kPlain)->bits, 1024 * 32 * 16);
+}
+
+TEST(WeightForms, LoseLessAtTheOutputByTheAlgorithmThatLooksAtTheInputs) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(64 * 32), inputs(256 * 32);
+  for (float& value : values) value = normal(random);
+  for (size_t i = 0; i < inputs.size(); ++i)  // neighbours that go together
+    inputs[i] = i % 32 ? 0.9f * inputs[i - 1] + 0.4f * normal(random) : normal(random);
+  Moments moments;
+  moments.Add({inputs.data(), 256, 32}, nullptr);
+  const Tensor matrix = Tensor::FromFloats(values, {64, 32});
+  const auto error = [&](const Algorithm& algorithm) {
+    return FormTrials::Create(matrix.view(), algorithm, &moments, nullptr)
+        ->Try(Scheme::kW4Channel)
+        ->error;
+  };
+  EXPECT_LT(error({.search = true}), error({}));
+  EXPECT_LT(error({.search = true, .gptq = true}), 0.7 * error({.search = true}));
 }
 
 }  // namespace

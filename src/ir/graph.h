@@ -3,6 +3,7 @@
 #ifndef HEXLANE_IR_GRAPH_H_
 #define HEXLANE_IR_GRAPH_H_
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ struct Node {
   Attrs attrs;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+
+  bool reads(ValueId id) const { return std::ranges::find(inputs, id) != inputs.end(); }
 };
 
 class Graph {

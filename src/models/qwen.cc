@@ -28,25 +28,27 @@ Result<void> CheckWindow(const Checkpoint& checkpoint) {
   return Unsupported("use_sliding_window true").At("{}", where).Want("false");
 }
 
+// LLaMA's hyperparameters, and that layers have `feature`.
+Result<DecoderConfig> ReadConfig(const Checkpoint& checkpoint, std::string_view family,
+                                 bool DecoderConfig::* feature) {
+  DecoderConfig config = TRY(ReadDecoderConfig(checkpoint, family));
+  config.*feature = true;
+  TRY(CheckWindow(checkpoint));
+  TRY(CheckBiases(checkpoint, config));
+  return config;
+}
+
 }  // namespace
 
 std::span<const TensorName> Qwen2Tensors() { return Tensors(); }
 std::span<const TensorName> Qwen3Tensors() { return Tensors(); }
 
 Result<DecoderConfig> ReadQwen2Config(const Checkpoint& checkpoint) {
-  DecoderConfig config = TRY(ReadDecoderConfig(checkpoint, "qwen2"));
-  config.qkv_bias = true;
-  TRY(CheckWindow(checkpoint));
-  TRY(CheckBiases(checkpoint, config));
-  return config;
+  return ReadConfig(checkpoint, "qwen2", &DecoderConfig::qkv_bias);
 }
 
 Result<DecoderConfig> ReadQwen3Config(const Checkpoint& checkpoint) {
-  DecoderConfig config = TRY(ReadDecoderConfig(checkpoint, "qwen3"));
-  config.qk_norm = true;
-  TRY(CheckWindow(checkpoint));
-  TRY(CheckBiases(checkpoint, config));
-  return config;
+  return ReadConfig(checkpoint, "qwen3", &DecoderConfig::qk_norm);
 }
 
 Result<ValueId> BuildQwen2Layer(UnitBuilder& b, ValueId hidden) {

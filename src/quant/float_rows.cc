@@ -20,4 +20,12 @@ std::vector<float> FloatRows(const TensorView& matrix, int64_t first, int64_t co
   return values;
 }
 
+RowReader RowsIn(const TensorView& matrix) {
+  return [matrix](int64_t first, std::span<float> out) -> Result<void> {
+    const int64_t count = std::ssize(out) / matrix.shape.last();
+    std::ranges::copy(FloatRows(matrix, first, count), out.begin());
+    return {};
+  };
+}
+
 }  // namespace hexlane

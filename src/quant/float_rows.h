@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "base/tensor.h"
+#include "formats/checkpoint.h"
 
 namespace hexlane {
 
 // Rows first … first + count - 1 of a matrix [n, k]: [count, k].
 std::vector<float> FloatRows(const TensorView& matrix, int64_t first, int64_t count);
+
+// Reads them; `matrix` must outlive it.
+RowReader RowsIn(const TensorView& matrix);
 
 }  // namespace hexlane
 

@@ -9,6 +9,9 @@
 
 namespace hexlane {
 
+// What models call the embedding table, and a head that is another matrix.
+inline constexpr std::string_view kTable = "embed.weight", kHead = "lm_head.weight";
+
 inline bool IsLogits(const Graph& unit, const Node& node) { return unit.NameOf(node) == "logits"; }
 
 // Whether a node has a matrix: its second input.
@@ -24,7 +27,7 @@ inline bool IsVocabulary(const Graph& unit, const Node& node) {
 // The name that the matrix of a node is stored by. Where `splits_head` (RotateUnit), a head that is
 // tied to the embedding table as built becomes a matrix of its own.
 inline std::string MatrixNameOf(const Graph& unit, const Node& node, bool splits_head) {
-  if (splits_head && IsLogits(unit, node)) return "lm_head.weight";
+  if (splits_head && IsLogits(unit, node)) return std::string(kHead);
   return unit.value(node.inputs[1]).name;
 }
 
@@ -45,6 +48,10 @@ inline Scheme MatrixScheme(const Graph& unit, const Node& node, const QuantOptio
                                                    : options.scheme->layers;
   return WithBlocksThatDivide(scheme, unit.value(node.inputs[1]).shape[1]);
 }
+
+// Whether a vocabulary in this form is worth being rounded for what the head multiplies: it is many
+// times a layer's matrix, and with 8 bits rounding to nearest is as good as any.
+inline bool IsCoarse(Scheme scheme) { return scheme != Scheme::kPlain && Info(scheme).bits < 8; }
 
 }  // namespace hexlane
 

@@ -9,6 +9,7 @@
 #include "kernels/pack/pack.h"
 #include "op/dims.h"
 #include "quant/algorithm/gptq.h"
+#include "quant/float_rows.h"
 #include "quant/matrix_scheme.h"
 #include "quant/quantize_tensor.h"
 
@@ -183,21 +184,16 @@ Tensor BlankMatrix(const Shape& shape, Scheme scheme) {
 // Gptq by the value that matrices multiply: several multiply the same.
 using GptqByValue = std::map<std::string, Gptq, std::less<>>;
 
-// For matrices that multiply `input`.
-Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByValue& gptqs) {
+// For matrices that multiply `input`, whose moments these are.
+Result<WeightFit> FitFor(const Value& input, const Moments& moments, const Algorithm& algorithm,
+                         GptqByValue& gptqs) {
   WeightFit fit;
-  const Algorithm& algorithm = args.options.algorithm;
-  if (!algorithm.needs_moments() || args.sketch) return fit;
-  const auto found =
-      args.moments ? args.moments->find(input.name) : MomentsByValue::const_iterator();
-  if (!args.moments || found == args.moments->end())
-    return InvalidInput("'{}' was not seen in calibration", input.name);
-  if (algorithm.search) fit.search = &found->second;
-  if (algorithm.bias) fit.mean = &found->second;
+  if (algorithm.search) fit.search = &moments;
+  if (algorithm.bias) fit.mean = &moments;
   if (!algorithm.gptq) return fit;
   auto gptq = gptqs.find(input.name);
   if (gptq == gptqs.end()) {
-    Result<Gptq> made = Gptq::Create(found->second);
+    Result<Gptq> made = Gptq::Create(moments);
     if (!made) {
       made.error().where = input.name;
       return Failure(std::move(made).error());
@@ -206,6 +202,19 @@ Result<WeightFit> FitFor(const Value& input, const QuantizeArgs& args, GptqByVal
   }
   fit.gptq = &gptq->second;
   return fit;
+}
+
+// Of what the matrix of a node is rounded for; null: for no input. Nothing multiplies a table, but
+// one that is the head too is rounded as the head.
+Result<const Moments*> MomentsFor(const Graph& unit, const Node& node, Scheme scheme,
+                                  const QuantizeArgs& args) {
+  if (IsVocabulary(unit, node) && !IsCoarse(scheme)) return nullptr;
+  if (node.op == OpKind::kEmbedding) return args.head_inputs;
+  if (IsVocabulary(unit, node) && !args.options.lone_table) return nullptr;
+  const std::string& input = unit.value(node.inputs[0]).name;
+  const auto found = args.moments ? args.moments->find(input) : MomentsByValue::const_iterator();
+  if (args.moments && found != args.moments->end()) return &found->second;
+  return InvalidInput("'{}' was not seen in calibration", input);
 }
 
 // What keeping the checkpoint's integers lost.
@@ -225,11 +234,12 @@ struct MatrixPlan {
   Scheme scheme = Scheme::kPlain;
   const TensorOverride* by = nullptr;  // null: by the scheme alone
   WeightFit fit;
+  const Tensor* rounded = nullptr;  // not null: the result is there
 
   // Whether the algorithm has a say in how the matrix is rounded.
   bool is_fitted() const {
     const bool off = by && by->algorithm && !*by->algorithm;
-    return !off && scheme != Scheme::kPlain;
+    return !off && !rounded && scheme != Scheme::kPlain;
   }
 };
 
@@ -249,6 +259,9 @@ Result<MatrixResult> QuantizeMatrix(Value& value, const MatrixPlan& plan,
     report.snr_db = TRY(KeptSnrDb(value, args));
   } else if (args.sketch) {
     value.constant = BlankMatrix(before.shape, plan.scheme);
+  } else if (plan.rounded) {
+    report.snr_db = TRY(SnrDbOf(plan.rounded->view(), RowsIn(before), args.pool));
+    value.constant = *plan.rounded;
   } else {
     QuantizedTensor quantized =
         TRY(QuantizeTensor(before, plan.scheme, value.name, args.pool, plan.fit));
@@ -289,11 +302,13 @@ Result<void> RoundVectors(Graph& unit, const Node& node, const QuantizeArgs& arg
   return {};
 }
 
-// The embedding table is looked up, and a tied head must be the same: no input has a say in it.
-Result<WeightFit> FitOf(const Graph& unit, const Node& node, const QuantizeArgs& args,
-                        GptqByValue& gptqs) {
-  if (IsVocabulary(unit, node)) return WeightFit{.search_evenly = args.options.algorithm.search};
-  return FitFor(unit.value(node.inputs[0]), args, gptqs);
+Result<WeightFit> FitOf(const Graph& unit, const Node& node, Scheme scheme,
+                        const QuantizeArgs& args, GptqByValue& gptqs) {
+  const Algorithm& algorithm = args.options.algorithm;
+  if (!algorithm.needs_moments() || args.sketch) return WeightFit{};
+  const Moments* moments = TRY(MomentsFor(unit, node, scheme, args));
+  if (!moments) return WeightFit{.search_evenly = algorithm.search};
+  return FitFor(unit.value(node.inputs[0]), *moments, algorithm, gptqs);
 }
 
 Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args, GptqByValue& gptqs,
@@ -302,9 +317,11 @@ Result<void> QuantizeWeightsOf(Graph& unit, NodeId id, const QuantizeArgs& args,
   if (HasMatrix(node)) {
     Value& weight = unit.value(node.inputs[1]);
     if (!weight.constant) return {};
-    MatrixPlan plan{
-        MatrixScheme(unit, node, args.options), OverrideOf(unit, node, args.options), {}};
-    if (plan.is_fitted()) plan.fit = TRY(FitOf(unit, node, args, gptqs));
+    MatrixPlan plan{.scheme = MatrixScheme(unit, node, args.options),
+                    .by = OverrideOf(unit, node, args.options),
+                    .fit = {},
+                    .rounded = IsLogits(unit, node) ? args.table : nullptr};
+    if (plan.is_fitted()) plan.fit = TRY(FitOf(unit, node, plan.scheme, args, gptqs));
     MatrixResult result = TRY(QuantizeMatrix(weight, plan, args));
     report.weights.push_back(std::move(result.report));
     const bool correct =

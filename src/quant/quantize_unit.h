@@ -20,6 +20,11 @@ struct QuantizeArgs {
       nullptr;  // of this unit at least; needed for integer activations
   // Of what this unit's matrices multiply; needed where the algorithm looks at it.
   const MomentsByValue* moments = nullptr;
+  // Of an embedding table that is the head too: what the head multiplies. null: it is rounded for
+  // no input.
+  const Moments* head_inputs = nullptr;
+  // Of the head: that table as it was rounded. null: the head is rounded by itself.
+  const Tensor* table = nullptr;
   // By name, the checkpoint's own values of a matrix that the unit holds in the checkpoint's
   // integers; an empty reader, or none: the same.
   std::function<RowReader(std::string_view weight)> stored_rows = {};
@@ -30,7 +35,7 @@ struct QuantizeArgs {
 // Replaces the unit's weights and sets its encodings; afterwards it satisfies
 // GraphStage::kQuantised.
 //   matrices      by the scheme's `layers` or, for the embedding table and the weight that makes
-//                 "logits", its `vocabulary`; stored blocks stay where the scheme keeps them.
+//                 "logits", its `table` and `head`; stored blocks stay where the scheme keeps them.
 //                 Layers whose columns the scheme's blocks do not divide get narrower ones
 //   vectors       float32; with float16 activations rounded to float16 values
 //   activations   F16, or U16 or U8 asymmetric over what QuantOptions::observer keeps of the

@@ -321,6 +321,38 @@ TEST(QuantizeUnit, AnEmbeddingTableOfItsOwnGetsTheSchemesTableForm) {
   }
 }
 
+// Of rounding the table: Σ|(W - Ŵ) x|² over the head's inputs x.
+double ErrorAtTheHead(const Moments& inputs, const Moments* given) {
+  Graph unit = Make(kEmbed);
+  const std::span<const float> before = unit.value(unit.Find("embed.weight")).constant->floats();
+  const std::vector<float> exact(before.begin(), before.end());
+  QuantizeArgs args = Args("w4c-f16", nullptr);
+  args.options.overrides.SetWeights("embed.weight", Scheme::kW4Channel);
+  args.options.algorithm = {.search = true, .gptq = true};
+  args.head_inputs = given;
+  EXPECT_TRUE(QuantizeUnit(unit, args));
+  const std::vector<float> rounded =
+      ToFloats(unit.value(unit.Find("embed.weight")).constant->view());
+  double sum = 0;
+  for (int64_t row = 0; row < 50; ++row)
+    for (int64_t i = 0; i < kHidden; ++i)
+      for (int64_t j = 0; j < kHidden; ++j)
+        sum += double{exact[row * kHidden + i] - rounded[row * kHidden + i]} *
+               (exact[row * kHidden + j] - rounded[row * kHidden + j]) *
+               inputs.sum()[i * kHidden + j];
+  return sum;
+}
+
+TEST(QuantizeUnit, ATableThatIsTheHeadTooIsRoundedForTheHeadsInputs) {
+  std::vector<float> x(256 * kHidden);
+  for (size_t i = 0; i < x.size(); ++i)  // neighbours that go together
+    x[i] = std::sin(0.37f * static_cast<float>(i)) +
+           std::sin(0.021f * static_cast<float>(i * i % 997));
+  Moments inputs;
+  inputs.Add({x.data(), 256, kHidden}, nullptr);
+  EXPECT_LT(ErrorAtTheHead(inputs, &inputs), 0.7 * ErrorAtTheHead(inputs, nullptr));
+}
+
 TEST(QuantizeUnit, BlocksThatDoNotDivideTheColumnsGetNarrower) {
   Graph unit = Make(kLayer);  // 64 columns
   ASSERT_TRUE(QuantizeUnit(unit, Args("w4-asym128", nullptr)));

@@ -75,6 +75,17 @@ TEST_F(Algorithms, OfEverySchemeLoseLessThanRoundingOnOtherFamilies) {
   }
 }
 
+TEST_F(Algorithms, RoundATiedTableOfFewBitsOnceForLookUpAndHead) {
+  const std::string model = CopyTinyModel("tied", "llama-tied-f32");
+  WriteFile(scratch() / "rules", R"({"rules": [{"pattern": "embed", "weights": "w4-channel"}]})");
+  Convert(model, Path("package"),
+          {"--quant", "w8-f16", "--algorithm", "search+gptq", "--overrides", Path("rules")});
+  const CliResult result = RunCli({"verify", Path("package"), "--max-loss", "0.85", "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const Json units = ReadJsonFile(scratch() / "package/report.json")["units"];
+  EXPECT_EQ(units.front()["weights"][0], units.back()["weights"][0]);
+}
+
 TEST_F(Algorithms, LoseLessThanRounding) {
   const std::string model = CopyTinyModel("model");
   const auto loss = [&](const std::string& algorithm) {

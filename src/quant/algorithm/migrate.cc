@@ -172,7 +172,7 @@ class Migration {
   std::vector<ValueId> MatricesOf(ValueId id) const {
     std::vector<ValueId> matrices;
     for (const Node& node : unit_.nodes()) {
-      if (std::ranges::find(node.inputs, id) == node.inputs.end()) continue;
+      if (!node.reads(id)) continue;
       if (node.op != OpKind::kLinear || IsVocabulary(unit_, node)) return {};
       if (!unit_.value(node.inputs[1]).constant) return {};
       matrices.push_back(node.inputs[1]);
@@ -182,9 +182,8 @@ class Migration {
   }
 
   bool IsReadOnlyBy(ValueId id, const Node& reader) const {
-    return std::ranges::all_of(unit_.nodes(), [&](const Node& node) {
-      return &node == &reader || std::ranges::find(node.inputs, id) == node.inputs.end();
-    });
+    return std::ranges::all_of(
+        unit_.nodes(), [&](const Node& node) { return &node == &reader || !node.reads(id); });
   }
 
   // Constants whose rows make the channels of `id`, which `reader` alone reads.

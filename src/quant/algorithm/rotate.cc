@@ -12,6 +12,7 @@
 #include "base/transposed.h"
 #include "interp/interpreter.h"
 #include "op/dims.h"
+#include "quant/matrix_scheme.h"
 
 namespace hexlane {
 namespace {
@@ -92,10 +93,6 @@ void Rotation::Apply(std::span<float> x) const {
 namespace {
 
 using Row = std::span<float>;
-
-bool Reads(const Node& node, ValueId id) {
-  return std::ranges::find(node.inputs, id) != node.inputs.end();
-}
 
 class UnitRotation {
  public:
@@ -186,7 +183,7 @@ class UnitRotation {
   Result<void> RotateInputs(ValueId id, const std::function<void(Row)>& change,
                             const std::string& name) {
     for (const Node& node : unit_.nodes()) {
-      if (!Reads(node, id)) continue;
+      if (!node.reads(id)) continue;
       if (node.op != OpKind::kLinear) return Refuse(node);
       TRY(RotateRows(node.inputs[1], change));
       Value& weight = unit_.value(node.inputs[1]);
@@ -205,7 +202,7 @@ class UnitRotation {
     if (value.producer == kNone || unit_.node(value.producer).op != OpKind::kLinear)
       return Refuse(reader, value.name);
     for (const Node& node : unit_.nodes()) {
-      if (Reads(node, id) && unit_.NameOf(node) != reader) return Refuse(node);
+      if (node.reads(id) && unit_.NameOf(node) != reader) return Refuse(node);
     }
     const Node& linear = unit_.node(value.producer);
     TRY(RotateColumns(linear.inputs[1], change));
@@ -244,8 +241,6 @@ class UnitRotation {
     const int64_t rows = std::ssize(values) / k;
     ParallelFor(pool_, rows, 16, work);
   }
-
-  static constexpr std::string_view kTable = "embed.weight", kHead = "lm_head.weight";
 
   Graph& unit_;
   ThreadPool* pool_;

@@ -80,13 +80,7 @@ class UnitTrainer {
   }
 
   Result<std::optional<double>> SnrDb(const Value& trained) const {
-    const auto rows = [original = Original(trained.name)](int64_t first,
-                                                          std::span<float> out) -> Result<void> {
-      const int64_t count = std::ssize(out) / original.shape.last();
-      std::ranges::copy(FloatRows(original, first, count), out.begin());
-      return {};
-    };
-    return SnrDbOf(trained.constant->view(), rows, args_.pool);
+    return SnrDbOf(trained.constant->view(), RowsIn(Original(trained.name)), args_.pool);
   }
 
   void AddLinear(const Node& node) {

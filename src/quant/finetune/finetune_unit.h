@@ -30,7 +30,7 @@ inline constexpr size_t kHeldOutOf = 8;
 // Trains what QuantizeUnit made of the unit, in place: the matrices' integers and scales, norm
 // weights and biases. Where nothing better is found on the held-out windows, the unit stays as it
 // is. The report gets what became of the error, and the matrices' new signal-to-noise ratios. Units
-// without matrices of layers stay. Takes 18 bytes per weight and the activations of one window.
+// without matrices of layers stay. Memory: docs/quant.md.
 // kInvalidInput with fewer than two windows; kCancelled.
 Result<void> FinetuneUnit(Graph& quantised, const FinetuneArgs& args, UnitReport& report);
 

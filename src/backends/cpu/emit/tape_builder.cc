@@ -150,7 +150,7 @@ class TapeBuilder::Unit {
     if (Uses(id) != 1 || std::find(outputs.begin(), outputs.end(), id) != outputs.end())
       return nullptr;
     for (const Node& node : graph_.nodes())
-      if (std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end()) return &node;
+      if (node.reads(id)) return &node;
     return nullptr;
   }
 
@@ -175,7 +175,7 @@ class TapeBuilder::Unit {
     if (graph_.outputs()[0] == id) return false;
     const Node* last = nullptr;
     for (const Node& node : graph_.nodes())
-      if (std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end()) last = &node;
+      if (node.reads(id)) last = &node;
     return last == &user;
   }
 
