@@ -63,12 +63,11 @@ Json ToJson(const ConvertReport& report) {
   return json;
 }
 
-std::string NotEmpty(const std::string& text) { return text.empty() ? "must not be empty" : ""; }
-
 // What decides the package's content.
 void AddContentOptions(CLI::App& app, ConvertOptions& options) {
   app.add_option("--quant", options.scheme, "f16, w8a16, w4a16, w4-exact and others: docs/quant.md")
-      ->default_str(options.scheme.empty() ? "what suits the checkpoint" : options.scheme);
+      ->default_str(options.scheme.empty() ? "what suits the checkpoint" : options.scheme)
+      ->check(NotEmpty());
   app.add_option("--soc", options.socs, "SoCs to compile for, e.g. SM8650 (default: CPU only)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -85,12 +84,14 @@ void AddContentOptions(CLI::App& app, ConvertOptions& options) {
          "awq, search, gptq, bias")
       ->capture_default_str();
   app.add_option("--overrides", options.overrides,
-                 "JSON: rules that give matrices and values another form, or AIMET's encodings");
+                 "JSON: rules that give matrices and values another form, or AIMET's encodings")
+      ->check(NotEmpty());
   app.add_option("--kv", options.kv_bits, "bits of cached keys and values: 8 or 16")
       ->capture_default_str();
   app.add_option("--calibration", options.calibration,
                  "what to calibrate on: a text, a folder of texts, JSON lines of chats or token "
-                 "ids, a .npy array of ids, or an input_list.txt (default: a built-in text)");
+                 "ids, a .npy array of ids, or an input_list.txt (default: a built-in text)")
+      ->check(NotEmpty());
   app.add_option("--calibration-tokens", options.calibration_tokens,
                  "tokens of it, from its beginning")
       ->capture_default_str();
@@ -191,9 +192,9 @@ std::shared_ptr<Verb> AddConvert(CLI::App& app) {
       verb->app
           ->add_option("--plan", *plan,
                        "write the conversion's jobs to this file, for other machines, and end")
-          ->check(NotEmpty);
+          ->check(NotEmpty());
   verb->app->add_option("--only", options->only, "one job of a plan alone: quantise, or a part")
-      ->check(NotEmpty)
+      ->check(NotEmpty())
       ->excludes(plan_option);
   verb->action = [options, plan, output, common = verb->common]() -> Result<bool> {
     TRY(Complete(*output, *common, *options));

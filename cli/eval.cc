@@ -103,10 +103,12 @@ void AddTextOptions(CLI::App& app, EvalArguments& arguments, CLI::Option* questi
           ->capture_default_str()
           ->check(AtLeast(0)));
   add(app.add_option("--against", arguments.against,
-                     "compare with this stage, float or quant: KL divergence, same best token"));
+                     "compare with this stage, float or quant: KL divergence, same best token")
+          ->check(NotEmpty()));
   add(app.add_option("--reference", arguments.text.reference,
                      "file that keeps what --against float computes: written where there is none, "
-                     "read otherwise; 2 bytes x vocabulary for each scored token"));
+                     "read otherwise; 2 bytes x vocabulary for each scored token")
+          ->check(NotEmpty()));
 }
 
 }  // namespace

@@ -85,7 +85,9 @@ void AddOptions(CLI::App& app, SensitivityArguments& arguments) {
   app.add_option("--algorithm", options.algorithm, "what convert will be given: search, gptq, bias")
       ->capture_default_str();
   app.add_option("--soc", options.socs,
-                 "NPUs that must take the forms that are chosen (default: any one will do)");
+                 "NPUs that must take the forms that are chosen (default: any one will do)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--by", arguments.by, "what is rounded alone: matrix or layer")
       ->capture_default_str()
       ->check(CLI::IsMember({"matrix", "layer"}));
@@ -100,9 +102,11 @@ void AddOptions(CLI::App& app, SensitivityArguments& arguments) {
   app.add_option("--max-bits", options.max_bits, "bits per weight that may be spent")
       ->check(AtLeast(1));
   app.add_option("--max-ppl-increase", arguments.max_increase,
-                 "growth of the log-perplexity over float that is allowed, e.g. 1%");
+                 "growth of the log-perplexity over float that is allowed, e.g. 1%")
+      ->check(NotEmpty());
   app.add_option("-o,--output", options.output,
-                 "file for the choice within the budget: convert --overrides takes it");
+                 "file for the choice within the budget: convert --overrides takes it")
+      ->check(NotEmpty());
 }
 
 }  // namespace

@@ -42,6 +42,13 @@ CLI::Validator Between(double least, double most) {
 
 CLI::Validator AtLeast(double least) { return Between(least, HUGE_VAL); }
 
+CLI::Validator NotEmpty() {
+  const auto check = [](const std::string& text) -> std::string {
+    return text.empty() ? "must not be empty" : "";
+  };
+  return {check, ""};
+}
+
 void AddMemory(CLI::App& app, size_t& memory) {
   app.add_option("--memory", memory,
                  "memory to convert in, e.g. 4GiB; shards are planned for it (default: 1 GiB, "

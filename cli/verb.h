@@ -56,6 +56,7 @@ std::shared_ptr<Verb> AddSensitivity(CLI::App& app);
 
 // Checks of an option's number; NaN fails. The message names the limits.
 CLI::Validator AtLeast(double least);
+CLI::Validator NotEmpty();
 CLI::Validator Between(double least, double most);
 
 // --memory of what compiles; a parsed value is in bytes.

@@ -1,6 +1,9 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "base/file.h"
 
 namespace hexlane {
 namespace {
@@ -151,6 +154,24 @@ Result<const Json*> JsonArray(const Json& object, std::string_view key, std::str
   if (value == nullptr || !value->is_array())
     return internal::FieldFailure(value, key, where, "an array");
   return value;
+}
+
+Result<void> CheckJsonOutput(const std::filesystem::path& file,
+                             std::initializer_list<std::string_view> fields) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::absolute(file, error).parent_path();
+  if (!fs::is_directory(folder, error))
+    return NotFound("there is no folder '{}'", folder.string()).Remedy("Make it first");
+  if (fs::is_directory(file, error))
+    return InvalidInput("'{}' is a folder", file.string()).Want("a file").Remedy("Add its name");
+  if (!fs::is_regular_file(file, error)) return {};
+  const Result<std::string> text = ReadTextFile(file);
+  const Result<Json> earlier = text ? ParseJson(*text, "") : Result<Json>(Json());
+  const auto has = [&](std::string_view field) { return earlier->contains(field); };
+  if (earlier && earlier->is_object() && std::ranges::all_of(fields, has)) return {};
+  return InvalidInput("'{}' is there and is not an earlier result", file.string())
+      .Remedy("Name another file, or remove it");
 }
 
 }  // namespace hexlane

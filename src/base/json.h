@@ -3,6 +3,8 @@
 #ifndef HEXLANE_BASE_JSON_H_
 #define HEXLANE_BASE_JSON_H_
 
+#include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -38,6 +40,12 @@ Result<T> JsonFieldOr(const Json& object, std::string_view key, T fallback, std:
 // object[key] when it is an object / an array.
 Result<const Json*> JsonObject(const Json& object, std::string_view key, std::string_view where);
 Result<const Json*> JsonArray(const Json& object, std::string_view key, std::string_view where);
+
+// Before the work whose result goes to `file`, an object with `fields`: an earlier result may be
+// replaced, somebody's file (kInvalidInput) may not, and the folder must be there (kNotFound). What
+// is no regular file is let through: a device, a pipe.
+Result<void> CheckJsonOutput(const std::filesystem::path& file,
+                             std::initializer_list<std::string_view> fields);
 
 }  // namespace hexlane
 

@@ -37,6 +37,7 @@ class EncodingList {
 
 Result<void> ExportEncodings(const std::filesystem::path& package,
                              const std::filesystem::path& output) {
+  TRY(CheckJsonOutput(output, {"activation_encodings", "param_encodings"}));
   const UnitSource units = UnitsOf(TRY(OpenPackage(package)));
   EncodingList list;
   for (int unit = 0; unit < units.count; ++unit) list.Add(TRY(units.load(unit)));

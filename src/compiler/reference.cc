@@ -138,7 +138,7 @@ Result<std::unique_ptr<ReferenceFile>> ReferenceFile::Open(const fs::path& path,
                                mapped->bytes().size());
   const std::string_view header = TRY(HeaderOf(bytes, where));
   TRY(CheckIdentity(TRY(ParseJson(header, where)), identity, where));
-  std::unique_ptr<ReferenceFile> file(new ReferenceFile(std::move(mapped), sequences));
+  std::unique_ptr<ReferenceFile> file(new ReferenceFile(path, std::move(mapped), sequences));
   file->log_probs_.resize(identity["vocab"].get<size_t>());
   file->records_begin_ = RoundUp(kPrefixBytes + header.size(), kAlignment);
   size_t records = 0;
@@ -177,7 +177,14 @@ Result<ReferenceRow> ReferenceFile::Row(size_t sequence, size_t position) {
   std::memcpy(&head, data.data(), sizeof head);
   DecodeValues(data.subspan(sizeof head, 2 * vocab), {.dtype = DType::kF16}, log_probs_);
   DropPages(data);
-  return ReferenceRow{log_probs_, head.log_likelihood, head.best};
+  const bool sums_to_one = std::abs(LogSumExp(log_probs_)) < 0.05;  // NaN does not
+  const bool has_best = head.best >= 0 && head.best < std::ssize(log_probs_);
+  if (sums_to_one && has_best && head.log_likelihood <= 0)
+    return ReferenceRow{log_probs_, head.log_likelihood, head.best};
+  return Corrupt("the reference is damaged")
+      .At("'{}': record {}", path_.string(), record)
+      .Want("log-probabilities of {} tokens", vocab)
+      .Remedy("Remove it to have it written anew");
 }
 
 }  // namespace hexlane

@@ -59,9 +59,11 @@ class ReferenceFile : public Reference {
   Result<ReferenceRow> Row(size_t sequence, size_t position) override;
 
  private:
-  ReferenceFile(std::shared_ptr<const MappedFile> file, const ScoredSequences& sequences)
-      : file_(std::move(file)), sequences_(sequences) {}
+  ReferenceFile(std::filesystem::path path, std::shared_ptr<const MappedFile> file,
+                const ScoredSequences& sequences)
+      : path_(std::move(path)), file_(std::move(file)), sequences_(sequences) {}
 
+  std::filesystem::path path_;
   std::shared_ptr<const MappedFile> file_;
   const ScoredSequences& sequences_;
   std::vector<size_t> first_record_;  // of each sequence

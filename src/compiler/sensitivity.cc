@@ -42,6 +42,9 @@ struct Matrix {
 
   std::string name() const { return weight.substr(0, weight.rfind(".weight")); }
   const WeightForm& judged_form() const { return tried[judged]; }
+  bool may_have(std::span<const Scheme> forms, size_t form) const {
+    return !refused.contains(forms[form]);
+  }
 };
 
 // What goes up together: a matrix, or all of a unit.
@@ -71,6 +74,7 @@ class Analysis {
     const auto start = std::chrono::steady_clock::now();
     TRY(Open());
     TRY(CollectMatrices());
+    TRY(CheckLeastBits());
     TRY(Judge());
     std::ranges::stable_sort(items_, std::greater(), [](const Item& i) { return i.damage.kl; });
     for (const Item& item : items_) report_.ranking.push_back(Describe(item));
@@ -84,6 +88,7 @@ class Analysis {
  private:
   Result<void> Open() {
     TRY(CheckBudget());
+    if (!options_.output.empty()) TRY(CheckJsonOutput(options_.output, {"quant", "rules"}));
     decoder_ = TRY(OpenCheckpoint(options_.model));
     quant_.scheme = TRY(FindQuantScheme(options_.scheme));
     if (quant_.scheme->keeps_stored || quant_.scheme->layers == Scheme::kPlain) {
@@ -170,10 +175,16 @@ class Analysis {
     matrix.nearest.clear();
     for (const Scheme form : forms_) {
       const Scheme fitting = WithBlocksThatDivide(form, weight.shape[1]);
-      matrix.tried.push_back(TRY(trials.Try(fitting)));
-      matrix.nearest.push_back(TRY(trials.NearestError(fitting)));
+      const Result<WeightForm> tried = trials.Try(fitting);
+      if (!tried) matrix.refused.insert(form);  // its scales cannot hold the weights
+      matrix.tried.push_back(tried ? *tried : WeightForm{.scheme = fitting});
+      matrix.nearest.push_back(tried ? TRY(trials.NearestError(fitting)) : 0);
     }
-    return {};
+    const auto possible = [&](Scheme form) { return !matrix.refused.contains(form); };
+    if (std::ranges::any_of(forms_, possible)) return {};
+    return InvalidInput("no form holds the weights: they are not finite, or too large")
+        .At("{}: {}", decoder_->checkpoint().where(), matrix.weight)
+        .Remedy("The checkpoint is damaged: download it again");
   }
 
   // The form of the scheme's layers; where it loses nothing of the matrix, the next smaller one
@@ -185,7 +196,7 @@ class Analysis {
     const double most = matrix.judged_form().bits;
     for (size_t i = 0; i < forms_.size(); ++i) {
       const bool loses = matrix.nearest[i] > 0 && matrix.tried[i].bits <= most;
-      if (!loses || matrix.refused.contains(forms_[i])) continue;
+      if (!loses || !matrix.may_have(forms_, i)) continue;
       const bool none_yet = matrix.nearest[matrix.judged] == 0;
       if (none_yet || matrix.tried[i].bits > matrix.judged_form().bits) matrix.judged = i;
     }
@@ -280,8 +291,8 @@ class Analysis {
   Ladder LadderFor(const Item& item) const {
     std::vector<Ladder::Step> steps;
     for (size_t form = 0; form < forms_.size(); ++form) {
-      const auto refuses = [&](const Matrix* m) { return m->refused.contains(forms_[form]); };
-      if (std::ranges::any_of(item.matrices, refuses)) continue;
+      const auto may = [&](const Matrix* matrix) { return matrix->may_have(forms_, form); };
+      if (!std::ranges::all_of(item.matrices, may)) continue;
       Ladder::Step step{.form = form};
       for (const Matrix* matrix : item.matrices) {
         const double judged = matrix->nearest[matrix->judged];  // as its damage is measured
@@ -307,17 +318,31 @@ class Analysis {
     return WriteFileAtomically(options_.output, FileOf(rules).dump(1) + "\n");
   }
 
+  // Before anything is measured.
+  Result<void> CheckLeastBits() const {
+    double bits = 0;
+    for (const Matrix& matrix : matrices_) {
+      double least = HUGE_VAL;
+      for (size_t form = 0; form < forms_.size(); ++form)
+        if (matrix.may_have(forms_, form)) least = std::min(least, matrix.tried[form].bits);
+      bits += least;
+    }
+    const double least = bits / static_cast<double>(report_.parameters);
+    if (options_.max_bits == 0 || least <= options_.max_bits) return {};
+    return InvalidInput(
+               "{:.3f} bits per weight are needed with all matrices in their smallest form", least)
+        .Got("--max-bits {}", options_.max_bits)
+        .Remedy("Allow more bits");
+  }
+
   Result<std::vector<size_t>> WithinBits(std::span<const Ladder> ladders) const {
-    const auto parameters = static_cast<double>(report_.parameters);
-    const double least = BitsAt(ladders, std::vector<size_t>(ladders.size())) / parameters;
-    if (least > options_.max_bits) {
-      return InvalidInput(
-                 "{:.3f} bits per weight are needed with all matrices in their smallest form",
-                 least)
+    const double bits = options_.max_bits * static_cast<double>(report_.parameters);
+    if (BitsAt(ladders, std::vector<size_t>(ladders.size())) > bits) {
+      return InvalidInput("no layer's forms are small enough together")
           .Got("--max-bits {}", options_.max_bits)
           .Remedy("Allow more bits");
     }
-    return StepsWithin(ladders, options_.max_bits * parameters);
+    return StepsWithin(ladders, bits);
   }
 
   // The fewest upgrades whose measured increase is small enough, by halving.

@@ -108,7 +108,7 @@ Result<void> CheckAlgorithm(const QuantScheme& scheme, const Algorithm& algorith
 Result<void> CheckFinetune(const QuantScheme& scheme, const FinetuneOptions& options) {
   if (scheme.layers == Scheme::kPlain || scheme.keeps_stored) {
     return Usage("{} has no integers that training could choose", scheme.name)
-        .Remedy("Choose a scheme such as w4a16 with --quant");
+        .Remedy("Choose a scheme such as w4a16 with --quant, or `hexlane convert`");
   }
   if (options.epochs < 1) return Usage("{} epochs", options.epochs).Want("at least 1");
   if (options.rank < 0) return Usage("a rank of {}", options.rank).Want("0 or more");
@@ -124,8 +124,8 @@ Result<void> CheckQuantOptions(const QuantOptions& options, const Target* target
   const bool integer = options.scheme->needs_calibration();
   if (options.kv_bits != 8 && options.kv_bits != 16)
     return Usage("a KV cache of {} bits", options.kv_bits).Want("8 or 16");
-  TRY(CheckAlgorithm(*options.scheme, options.algorithm));
   if (options.finetune) TRY(CheckFinetune(*options.scheme, *options.finetune));
+  TRY(CheckAlgorithm(*options.scheme, options.algorithm));
   if (options.kv_bits == 8 && !integer) {
     return Usage("{} keeps keys and values in float16", options.scheme->name)
         .Got("an 8-bit KV cache")

@@ -91,7 +91,10 @@ class UnitTrainer {
     const std::string& name = student_.value(weight).name;
     const std::vector<float> values = ToFloats(Original(name));
     const FloatMatrix original{values, packed.shape[0], packed.shape[1], name};
-    Train(weight, TrainMatrix(packed, original, args_.options.rank, args_.pool));
+    // A product of a higher rank could not be more than any matrix.
+    const int64_t most = std::min(packed.shape[0], packed.shape[1]);
+    const int64_t rank = std::min<int64_t>(args_.options.rank, most);
+    Train(weight, TrainMatrix(packed, original, static_cast<int>(rank), args_.pool));
     if (node.inputs.size() > 2) AddVector(node.inputs[2]);
   }
 
