@@ -71,6 +71,17 @@ Json ToJson(const ConvertJob& job, std::vector<std::string> command) {
           {"dependencies", job.dependencies}};
 }
 
+// An earlier plan is replaced, somebody's file is not.
+Result<void> CheckReplaceable(const std::string& file) {
+  std::error_code error;
+  if (!fs::exists(file, error) || !fs::is_regular_file(file, error)) return {};
+  std::ifstream stream(file);
+  const Json earlier = Json::parse(stream, nullptr, false);
+  if (earlier.is_object() && earlier.contains("jobs") && earlier.contains("package")) return {};
+  return InvalidInput("'{}' is there and is no plan", file)
+      .Remedy("Name another file after --plan, or remove it");
+}
+
 Result<void> WriteText(const std::string& file, const std::string& text) {
   std::ofstream stream(file);
   stream << text;
@@ -83,7 +94,7 @@ Result<void> WriteText(const std::string& file, const std::string& text) {
 }  // namespace
 
 Result<void> WritePlan(const ConvertOptions& options, const std::string& file, bool json) {
-  TRY(CheckJsonOutput(file, {"jobs", "package"}));
+  TRY(CheckReplaceable(file));
   const std::vector<ConvertJob> jobs = TRY(PlanConversion(options));
   Json plan = {{"format", 1}, {"package", Absolute(options.output)}, {"jobs", Json::array()}};
   for (const ConvertJob& job : jobs) plan["jobs"].push_back(ToJson(job, CommandOf(options)));
