@@ -1,5 +1,8 @@
 #include "formats/huggingface/join_quantised.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -21,7 +24,11 @@ class MatrixReader {
  public:
   using Tensors = std::map<std::string_view, const StoredTensor*>;
   MatrixReader(const QuantisedFormat& format, const Tensors& tensors, std::string_view where)
-      : format_(format), layout_(*format.layout), tensors_(tensors), where_(where) {}
+      : format_(format),
+        layout_(*format.layout),
+        tensors_(tensors),
+        where_(where),
+        forms_(format.forms) {}
 
   // `integers` is X's; fills `joined` with X's weight and `used` with the names of its parts.
   Result<void> Run(const StoredTensor& integers, StoredTensor& joined,
@@ -31,8 +38,16 @@ class MatrixReader {
   Result<const StoredTensor*> Part(std::string_view suffix, bool optional);
   Result<void> ReadIntegers(const StoredTensor& tensor);
   Result<int64_t> BitsOf(const StoredTensor& tensor);
+  // Those forms of the config remain in which `of` is `got`: at least one.
+  template <typename Of>
+  Result<void> Keep(const StoredTensor& part, std::string_view what, std::string_view unit,
+                    int64_t got, const Of& of);
+  // Whether some form that remains is without a part.
+  bool IsOptional(bool QuantisedForm::* part) const {
+    return std::ranges::find(forms_, false, part) != forms_.end();
+  }
   Result<void> ReadScales();
-  Result<void> CheckGroups(const StoredTensor& scales) const;
+  Result<void> CheckGroups(const StoredTensor& scales);
   Result<void> ReadZeros();
   Result<void> ReadGroupIndex();
   Failure BadPart(const StoredTensor& part, std::string_view what) const {
@@ -54,7 +69,8 @@ class MatrixReader {
   const QuantisedLayout& layout_;
   const Tensors& tensors_;
   std::string where_;
-  std::string layer_;  // X
+  std::vector<QuantisedForm> forms_;  // those of the config that the parts so far fit
+  std::string layer_;                 // X
   std::vector<const StoredTensor*> parts_;
   GroupedMatrix matrix_;
 };
@@ -86,10 +102,23 @@ Result<void> MatrixReader::CheckShape(const StoredTensor& part, const Shape& wan
   return BadPart(part, "wrong shape").Want("{}", want).Got("{}", part.shape);
 }
 
-// Bits of one integer: as the config says, or from the number of columns that the file gives.
+template <typename Of>
+Result<void> MatrixReader::Keep(const StoredTensor& part, std::string_view what,
+                                std::string_view unit, int64_t got, const Of& of) {
+  std::set<int64_t> said;
+  for (const QuantisedForm& form : forms_) said.insert(of(form));
+  std::erase_if(forms_, [&](const QuantisedForm& form) { return of(form) != got; });
+  if (!forms_.empty()) return {};
+  return BadPart(part, fmt::format("its {} are not those of the config", what))
+      .Want("{} of {} {}", what, fmt::join(said, " or "), unit)
+      .Got("{} of {}", what, got)
+      .Remedy("Download the model's own config.json");
+}
+
+// Bits of one integer: from the number of columns where the file gives it, else as the config says.
 Result<int64_t> MatrixReader::BitsOf(const StoredTensor& tensor) {
   const StoredTensor* shape = TRY(Part(layout_.shape, layout_.shape.empty()));
-  if (shape == nullptr) return format_.bits;
+  if (shape == nullptr) return forms_.front().bits;
   TRY(CheckType(*shape, StorageType::kI64));
   TRY(CheckShape(*shape, {2}));
   const auto outputs = Load<int64_t>(shape->bytes.data());
@@ -111,9 +140,16 @@ Result<void> MatrixReader::ReadIntegers(const StoredTensor& tensor) {
   TRY(CheckType(tensor, StorageType::kI32));
   if (tensor.shape.rank() != 2 || tensor.shape.elements() == 0)
     return BadPart(tensor, "wrong shape").Want("a matrix").Got("{}", tensor.shape);
+  if (forms_.empty()) {
+    return BadPart(tensor, "the config has no weights quantised")
+        .Want("config_groups that say how")
+        .Remedy("Download the model's own config.json");
+  }
   PackedIntegers& q = matrix_.q;
   q.words = tensor.bytes.data();
   q.bits = static_cast<int>(TRY(BitsOf(tensor)));
+  TRY(Keep(tensor, "integers", "bits", q.bits,
+           [](const QuantisedForm& form) { return form.bits; }));
   q.along_rows = layout_.packed_along_outputs;
   q.order = layout_.order;
   SetStrides(tensor.shape, q);
@@ -123,7 +159,7 @@ Result<void> MatrixReader::ReadIntegers(const StoredTensor& tensor) {
   return {};
 }
 
-Result<void> MatrixReader::CheckGroups(const StoredTensor& scales) const {
+Result<void> MatrixReader::CheckGroups(const StoredTensor& scales) {
   const auto bad = [&](Failure failure) {
     return std::move(failure).At("{}", where_).Want("{}", kGroups).Got("{}", scales.shape);
   };
@@ -133,13 +169,9 @@ Result<void> MatrixReader::CheckGroups(const StoredTensor& scales) const {
   const int64_t group = matrix_.k / groups;
   if (groups > 1 && group % 32 != 0)
     return bad(Unsupported("tensor '{}' has groups of {} columns", scales.name, group));
-  const int64_t said = format_.group_size == -1 ? matrix_.k : format_.group_size;
-  if (said != 0 && said != group) {
-    return BadPart(scales, "its groups are not those of the config")
-        .Want("groups of {} columns", said)
-        .Got("groups of {}", group);
-  }
-  return {};
+  return Keep(scales, "groups", "columns", group, [&](const QuantisedForm& form) {
+    return form.group_size == -1 ? matrix_.k : form.group_size;
+  });
 }
 
 Result<void> MatrixReader::ReadScales() {
@@ -156,7 +188,7 @@ Result<void> MatrixReader::ReadScales() {
 }
 
 Result<void> MatrixReader::ReadZeros() {
-  const StoredTensor* tensor = TRY(Part(layout_.zeros, layout_.zeros_optional));
+  const StoredTensor* tensor = TRY(Part(layout_.zeros, IsOptional(&QuantisedForm::has_zeros)));
   if (tensor == nullptr) return {};
   TRY(CheckType(*tensor, StorageType::kI32));
   const int64_t per_word = 32 / matrix_.q.bits;
@@ -173,7 +205,8 @@ Result<void> MatrixReader::ReadZeros() {
 }
 
 Result<void> MatrixReader::ReadGroupIndex() {
-  const StoredTensor* tensor = TRY(Part(layout_.group_index, true));
+  const StoredTensor* tensor =
+      TRY(Part(layout_.group_index, IsOptional(&QuantisedForm::has_group_index)));
   if (tensor == nullptr) return {};
   TRY(CheckType(*tensor, StorageType::kI32));
   TRY(CheckShape(*tensor, {matrix_.k}));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -100,7 +101,8 @@ class Broken : public ::testing::Test {
   struct Part {
     std::string dtype;
     std::vector<int64_t> shape;
-    char fill = 0;  // every byte
+    char fill = 0;                // every byte
+    std::vector<int64_t> values;  // of I64, instead
   };
   using Parts = std::map<std::string, Part>;
 
@@ -119,6 +121,26 @@ class Broken : public ::testing::Test {
     return {{"x.weight_packed", {"I32", {0, 8}}},
             {"x.weight_scale", {"BF16", {0, 2}}},
             {"x.weight_shape", {"I64", {2}}}};
+  }
+  // 4 bits, rows of 64 columns in two groups.
+  static Parts WholeCompressed() {
+    Parts parts = Compressed();
+    parts["x.weight_packed"].shape = {16, 8};
+    parts["x.weight_scale"].shape = {16, 2};
+    parts["x.weight_shape"].values = {16, 64};
+    return parts;
+  }
+  // Of one group with these fields instead of its own.
+  static Json CompressedConfig(const Json& fields = Json::object()) {
+    Json weights = {{"num_bits", 4},
+                    {"type", "int"},
+                    {"symmetric", true},
+                    {"strategy", "group"},
+                    {"group_size", 32}};
+    weights.update(fields);
+    return {{"quant_method", "compressed-tensors"},
+            {"format", "pack-quantized"},
+            {"config_groups", {{"group_0", {{"targets", {"Linear"}}, {"weights", weights}}}}}};
   }
   static Json GptqConfig() { return {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}}; }
   static Json AwqConfig() { return {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 32}}; }
@@ -147,6 +169,7 @@ class Broken : public ::testing::Test {
       end += Shape(part.shape).elements() * sizes.at(part.dtype);
       header[name] = {{"dtype", part.dtype}, {"shape", part.shape}, {"data_offsets", {begin, end}}};
       data.append(static_cast<size_t>(end - begin), part.fill);
+      if (!part.values.empty()) std::memcpy(&data[begin], part.values.data(), end - begin);
     }
     const std::string text = header.dump();
     const uint64_t size = text.size();
@@ -193,10 +216,102 @@ TEST_F(Broken, VariantsOfCompressedTensorsAreNamed) {
   config["transform_config"] = {{"config_groups", {{"R1", Json::object()}}}};
   EXPECT_THAT(Error(config, Compressed(), Code::kUnsupported), HasSubstr("transform_config"));
   config.erase("transform_config");
+  EXPECT_THAT(Error(config, Compressed(), Code::kCorrupt), HasSubstr("'config_groups'"));
+  config = CompressedConfig();
   EXPECT_THAT(Error(config, Compressed(), Code::kCorrupt), HasSubstr("x.weight_packed"));
   Parts parts = Compressed();
   parts["x.weight_packed"].shape = {16, 8};  // weight_shape is [0, 0]
   EXPECT_THAT(Error(config, parts, Code::kUnsupported), HasSubstr("4 or 8 bits"));
+}
+
+TEST_F(Broken, FieldsOfCompressedTensorsThatAreNotHandledAreNamed) {
+  EXPECT_EQ(Error(CompressedConfig(), WholeCompressed(), Code::kCorrupt), "no error");
+  struct Case {
+    Json fields;
+    Code code;
+    const char* says;
+    const char* wants;
+  };
+  const Case cases[] = {
+      {{{"type", "float"}}, Code::kUnsupported, "type 'float'", "int"},
+      {{{"num_bits", 3}}, Code::kUnsupported, "3 bits", "4 or 8"},
+      {{{"num_bits", 8}}, Code::kCorrupt, "'x.weight_packed'", "integers of 8 bits"},
+      {{{"num_bits", nullptr}}, Code::kCorrupt, "'x.weight_packed'", "integers of 8 bits"},
+      {{{"group_size", 0}}, Code::kCorrupt, "'group_size'", "-1 for one group a row"},
+      {{{"group_size", -32}}, Code::kCorrupt, "'group_size'", "-1 for one group a row"},
+      {{{"group_size", nullptr}}, Code::kCorrupt, "strategy 'group'", "a number of columns"},
+      {{{"group_size", 64}}, Code::kCorrupt, "'x.weight_scale'", "groups of 64"},
+      {{{"strategy", "channel"}}, Code::kCorrupt, "strategy 'channel'", "null or -1"},
+      {{{"strategy", "channel"}, {"group_size", -1}},
+       Code::kCorrupt,
+       "'x.weight_scale'",
+       "groups of 64"},
+      {{{"strategy", "tensor"}}, Code::kUnsupported, "'tensor'", "group or channel"},
+      {{{"actorder", "sideways"}}, Code::kUnsupported, "'sideways'", "group or weight"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_THAT(Error(CompressedConfig(c.fields), WholeCompressed(), c.code),
+                AllOf(HasSubstr(c.says), HasSubstr(c.wants)))
+        << c.fields;
+  }
+}
+
+TEST_F(Broken, PackedTensorsWithNoConfigGroupAreNamed) {
+  Json config = CompressedConfig();
+  for (const Json& groups : {Json::object(), Json{{"kv", {{"weights", nullptr}}}}}) {
+    config["config_groups"] = groups;
+    EXPECT_THAT(Error(config, WholeCompressed(), Code::kCorrupt),
+                AllOf(HasSubstr("'x.weight_packed'"), HasSubstr("config_groups")));
+  }
+  config["config_groups"] = {{"g", 3}};
+  EXPECT_THAT(Error(config, WholeCompressed(), Code::kCorrupt), HasSubstr("config_groups['g']"));
+}
+
+TEST_F(Broken, AMatrixIsAsOneOfTheConfigGroupsSays) {
+  Json config = CompressedConfig({{"num_bits", 8}, {"symmetric", false}});
+  const Json other = CompressedConfig()["config_groups"]["group_0"];
+  config["config_groups"]["group_1"] = other;
+  EXPECT_EQ(Error(config, WholeCompressed(), Code::kCorrupt), "no error");
+  config["config_groups"]["group_1"]["weights"]["symmetric"] = false;
+  EXPECT_THAT(Error(config, WholeCompressed(), Code::kNotFound),
+              HasSubstr("'x.weight_zero_point' is missing"));
+  config["config_groups"]["group_1"]["weights"]["group_size"] = 128;
+  config["config_groups"]["group_0"]["weights"] = other["weights"];
+  config["config_groups"]["group_0"]["weights"]["group_size"] = 64;
+  EXPECT_THAT(Error(config, WholeCompressed(), Code::kCorrupt), HasSubstr("groups of 64 or 128"));
+}
+
+TEST_F(Broken, ZeroPointsAndGroupIndicesThatTheConfigPromisesAreNamed) {
+  EXPECT_THAT(Error(CompressedConfig({{"symmetric", false}}), WholeCompressed(), Code::kNotFound),
+              HasSubstr("tensor 'x.weight_zero_point' is missing"));
+  Parts parts = WholeCompressed();
+  parts["x.weight_zero_point"] = {"I32", {2, 2}};
+  EXPECT_EQ(Error(CompressedConfig({{"symmetric", false}}), parts, Code::kNotFound), "no error");
+  for (const Json& order : {Json("group"), Json(true)}) {
+    EXPECT_THAT(Error(CompressedConfig({{"actorder", order}}), WholeCompressed(), Code::kNotFound),
+                HasSubstr("tensor 'x.weight_g_idx' is missing"));
+  }
+  EXPECT_EQ(Error(CompressedConfig({{"actorder", "weight"}}), WholeCompressed(), Code::kNotFound),
+            "no error");
+  Json config = GptqConfig();
+  config["desc_act"] = true;
+  EXPECT_EQ(Error(config, Gptq(), Code::kNotFound), "no error");
+  parts = Gptq();
+  parts.erase("x.g_idx");
+  EXPECT_THAT(Error(config, parts, Code::kNotFound), HasSubstr("tensor 'x.g_idx' is missing"));
+}
+
+TEST_F(Broken, ContradictionsOfGptqAndAwqAreNamed) {
+  for (const int64_t size : {0, -2}) {
+    Json config = GptqConfig();
+    config["group_size"] = size;
+    EXPECT_THAT(Error(config, Gptq(), Code::kCorrupt),
+                AllOf(HasSubstr("'group_size'"), HasSubstr(fmt::format("got {}", size))));
+  }
+  Json config = AwqConfig();
+  config["zero_point"] = false;
+  EXPECT_THAT(Error(config, Awq(), Code::kUnsupported),
+              AllOf(HasSubstr("zero_point 'false'"), HasSubstr("qzeros")));
 }
 
 TEST_F(Broken, MissingPartsAreNamed) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "formats/grouped/packed_integers.h"
@@ -24,24 +25,31 @@ namespace hexlane {
 struct QuantisedLayout {
   std::string_view method;  // quant_method
   std::string_view integers, zeros, scales;
-  std::string_view group_index = "";  // I32 [k], the group of each column; optional
+  std::string_view group_index = "";  // I32 [k], the group of each column
   std::string_view shape = "";        // I64 [2]: n, k; "": follows from the integers and the bits
   bool transposed = false;            // inputs first
   bool packed_along_outputs = false;
-  bool zeros_optional = false;
   WordOrder order = kInOrder;
+};
+
+// How matrices of a folder are quantised.
+struct QuantisedForm {
+  int64_t bits = 0;
+  int64_t group_size = 0;        // -1: one group a row
+  bool has_zeros = true;         // zero points are stored
+  bool has_group_index = false;  // columns are in an order of their own
 };
 
 // What quantization_config says of a folder.
 struct QuantisedFormat {
   const QuantisedLayout* layout = nullptr;
-  int64_t bits = 0;        // 0: not said; follows from the stored shape
-  int64_t group_size = 0;  // -1: one group a row; 0: not said
+  std::vector<QuantisedForm>
+      forms;  // a matrix has one of them; several in compressed-tensors alone
   int zero_bias = 0;
 };
 
 // nullopt where config.json names no quantisation. kUnsupported names a method, a number of bits or
-// a variant that is not handled, and those that are; kCorrupt.
+// a variant that is not handled, and those that are; kCorrupt fields that contradict each other.
 Result<std::optional<QuantisedFormat>> ReadQuantisedFormat(const Json& config,
                                                            std::string_view where);
 
