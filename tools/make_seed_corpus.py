@@ -134,6 +134,10 @@ def quantised_seeds():
     parts = {"qweight": ("I32", b"", [8, 8]), "qzeros": ("I32", b"", [2, 1]), "scales": ("F16", b"", [2, 8])}
     packed = {"weight_packed": ("I32", b"", [8, 8]), "weight_scale": ("BF16", b"", [8, 1]),
               "weight_zero_point": ("I32", b"", [1, 1]), "weight_shape": ("I64", struct.pack("<QQ", 8, 64), [2])}
+
+    def compressed(symmetric):
+        weights = {"num_bits": 4, "type": "int", "symmetric": symmetric, "strategy": "channel", "group_size": None}
+        return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
     yield "gptq", folder(gptq, parts)
     yield "gptq_act_order", folder(gptq, parts | {"g_idx": ("I32", struct.pack("<64i", *[i % 2 for i in range(64)]), [64])})
     yield "gptq_bad_group", folder(gptq, parts | {"g_idx": ("I32", struct.pack("<64i", *range(64)), [64])})
@@ -141,8 +145,8 @@ def quantised_seeds():
                                parts | {"qweight": ("I32", b"", [16, 8]), "qzeros": ("I32", b"", [2, 2])})
     yield "awq", folder({"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm"},
                         parts | {"qweight": ("I32", b"", [64, 1])})
-    yield "compressed", folder({"quant_method": "compressed-tensors"}, packed)
-    yield "compressed_symmetric", folder({"quant_method": "compressed-tensors"},
+    yield "compressed", folder(compressed(symmetric=False), packed)
+    yield "compressed_symmetric", folder(compressed(symmetric=True),
                                          {k: v for k, v in packed.items() if k != "weight_zero_point"})
     yield "missing", folder(gptq, {"qweight": parts["qweight"]})
     yield "unknown", folder({"quant_method": "fp8"}, parts)
