@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <tuple>
 
 #include "kernels/pack/pack.h"
 #include "quant/weights.h"
@@ -81,6 +82,79 @@ TEST(Aimet, WhatHasNoCounterpartIsNamed) {
   EXPECT_THAT(ErrorOf(R"({"param_encodings": 3})"), HasSubstr("neither"));
   EXPECT_THAT(ErrorOf(R"({"activation_encodings": {"x": [{"bitwidth": 16, "min": 2, "max": 1}]}})"),
               HasSubstr("no range"));
+}
+
+// An entry of version 1.0.0 of the weight "w" with these fields instead of its own.
+std::string ErrorOfEntry(std::string_view key, const Json& fields) {
+  Json entry = {{"name", "w"},    {"dtype", "INT"}, {"bw", 8},         {"enc_type", "PER_CHANNEL"},
+                {"is_sym", true}, {"scale", {0.5}}, {"offset", {-128}}};
+  entry.update(fields);
+  return ErrorOf(Json{{"version", "1.0.0"}, {key, Json::array({entry})}}.dump());
+}
+
+TEST(Aimet, FieldsThatContradictEachOtherAreNamed) {
+  EXPECT_EQ(ErrorOfEntry("param_encodings", Json::object()), "no error");
+  const std::tuple<Json, const char*> cases[] = {
+      {{{"enc_type", "VECTOR"}}, "PER_TENSOR, PER_CHANNEL, PER_BLOCK, LPBQ"},
+      {{{"enc_type", "PER_BLOCK"}}, "PER_BLOCK without block_size"},
+      {{{"block_size", 32}}, "PER_CHANNEL with block_size"},
+      {{{"enc_type", "PER_BLOCK"}, {"block_size", 0}}, "not positive"},
+      {{{"enc_type", "LPBQ"}, {"block_size", -32}}, "got -32"},
+      {{{"enc_type", "PER_TENSOR"}, {"scale", {1, 2}}, {"offset", {0, 0}}}, "got 2 and 2"},
+      {{{"scale", {1, 2}}}, "got 2 and 1"},
+      {{{"scale", {0}}}, "above 0"},
+      {{{"scale", {-0.5}}}, "above 0"},
+      {{{"scale", {1e300}}}, "finite"},
+      {{{"scale", {1e-300}}}, "above 0"},
+      {{{"scale", {0.5, 0}}, {"offset", {-128, -128}}}, "above 0"},
+      {{{"offset", {-127.5}}}, "no integer"},
+      {{{"offset", {"x"}}}, "'offset'"},
+  };
+  for (const auto& [fields, says] : cases) {
+    EXPECT_THAT(ErrorOfEntry("param_encodings", fields), AllOf(HasSubstr("'w'"), HasSubstr(says)))
+        << fields;
+  }
+  EXPECT_THAT(ErrorOfEntry("activation_encodings", {{"scale", {1, 2}}, {"offset", {-3, -4}}}),
+              AllOf(HasSubstr("'w'"), HasSubstr("several scales")));
+}
+
+TEST(Aimet, ChannelsOfVersion061ThatDoNotGoTogetherAreNamed) {
+  const auto error = [](std::string_view key, const Json& fields) {
+    const Json first = {{"bitwidth", 8}, {"dtype", "int"}, {"min", -1},
+                        {"max", 1},      {"scale", 0.01},  {"offset", -128}};
+    Json second = first;
+    second.update(fields);
+    return ErrorOf(Json{{key, {{"w", Json::array({first, second})}}}}.dump());
+  };
+  EXPECT_EQ(error("param_encodings", Json::object()), "no error");
+  const std::tuple<Json, const char*> cases[] = {
+      {{{"bitwidth", 4}}, "want int of 8 bits, as the first, got int of 4 bits"},
+      {{{"dtype", "float"}}, "got float of 8 bits"},
+      {{{"scale", 0}}, "above 0"},
+      {{{"scale", -1}}, "above 0"},
+      {{{"offset", 0.5}}, "no integer"},
+  };
+  for (const auto& [fields, says] : cases) {
+    EXPECT_THAT(error("param_encodings", fields), AllOf(HasSubstr("'w'"), HasSubstr(says)))
+        << fields;
+  }
+  EXPECT_THAT(error("activation_encodings", Json::object()),
+              AllOf(HasSubstr("'w'"), HasSubstr("several scales")));
+}
+
+TEST(Aimet, ScalesOfZeroAndBelowAreWrittenAsSteps) {
+  QuantizedMatrix matrix = QuantizedMatrix::Zero(Scheme::kW4Block32, 1, 96);
+  matrix.scales = {-0.5f, 0, 0.25f};
+  const Tensor packed = Pack(matrix);
+  const Json entry = AimetWeight("w", packed.view());
+  EXPECT_EQ(entry["scale"], Json({0.5, 1, 0.25}));
+  EXPECT_EQ(entry["offset"], Json({-7, -8, -8})) << "the steps from -3.5 to 4";
+  matrix = QuantizedMatrix::Zero(Scheme::kW4Affine32, 1, 96);
+  matrix.scales = {-0.5f, 0, 0};
+  matrix.mins = {4, -3, 0};
+  const Tensor affine = Pack(matrix);
+  EXPECT_EQ(AimetWeight("w", affine.view())["scale"], Json({0.5, 3, 1}));
+  EXPECT_EQ(AimetWeight("w", affine.view())["offset"], Json({-7, -1, 0}));
 }
 
 // Weights by the definition of an entry's fields.

@@ -61,18 +61,8 @@ Result<std::optional<MinMax>> ReadRange(const Json& rule, std::string_view where
       .Got("{} to {}", range.min, range.max);
 }
 
-Result<void> CheckFields(const Json& rule, std::string_view where) {
-  if (!rule.is_object()) return Corrupt("a rule is no object").At("{}", where);
-  for (const auto& [key, value] : rule.items())
-    if (std::ranges::find(kFields, key) == kFields.end())
-      return InvalidInput("a rule has no field '{}'", key)
-          .At("{}", where)
-          .Want("one of: {}", fmt::join(kFields, ", "));
-  return {};
-}
-
 Result<OverrideRule> ReadRule(const Json& json, const std::string& where) {
-  TRY(CheckFields(json, where));
+  TRY(CheckFields(json, "a rule", kFields, where));
   OverrideRule rule{.pattern = TRY(JsonField<std::string>(json, "pattern", where)),
                     .gives = {.weights = TRY(ReadWeights(json, where)),
                               .algorithm = TRY(ReadAlgorithm(json, where)),
@@ -87,6 +77,17 @@ Result<OverrideRule> ReadRule(const Json& json, const std::string& where) {
 
 }  // namespace
 
+Result<void> CheckFields(const Json& json, std::string_view what,
+                         std::span<const std::string_view> fields, std::string_view where) {
+  if (!json.is_object()) return Corrupt("{} is no object", what).At("{}", where);
+  for (const auto& [key, value] : json.items())
+    if (std::ranges::find(fields, key) == fields.end())
+      return InvalidInput("{} has no field '{}'", what, key)
+          .At("{}", where)
+          .Want("one of: {}", fmt::join(fields, ", "));
+  return {};
+}
+
 Result<std::vector<OverrideRule>> ReadRules(const Json& json, std::string_view where) {
   const Json& list = *TRY(JsonArray(json, "rules", where));
   std::vector<OverrideRule> rules;
@@ -96,6 +97,8 @@ Result<std::vector<OverrideRule>> ReadRules(const Json& json, std::string_view w
 }
 
 namespace {
+
+constexpr std::array<std::string_view, 2> kWidths = {"weight_width", "activation_width"};
 
 int WeightBits(const QuantScheme& scheme) {
   return scheme.layers == Scheme::kPlain ? 16 : Info(scheme.layers).bits;
@@ -116,6 +119,7 @@ bool HasWidths(const QuantScheme& scheme, int64_t weights, int64_t activations) 
 }  // namespace
 
 Result<std::string> SchemeOfWidths(const Json& json, std::string_view where) {
+  TRY(CheckFields(json, "a file of widths", kWidths, where));
   const auto weights = TRY(JsonField<int64_t>(json, "weight_width", where));
   const auto activations = TRY(JsonField<int64_t>(json, "activation_width", where));
   std::string known;

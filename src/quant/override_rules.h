@@ -2,6 +2,7 @@
 #ifndef HEXLANE_QUANT_OVERRIDE_RULES_H_
 #define HEXLANE_QUANT_OVERRIDE_RULES_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "quant/overrides.h"
 
 namespace hexlane {
+
+// kCorrupt and kInvalidInput where `json`, called `what` in words, is no object of these fields.
+Result<void> CheckFields(const Json& json, std::string_view what,
+                         std::span<const std::string_view> fields, std::string_view where);
 
 // {"rules": [{"pattern", "weights", "algorithm", "activations", "min", "max"}]}. kCorrupt and
 // kInvalidInput name rule and field, and what may stand there.

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -106,6 +107,7 @@ void AddMatrix(const Graph& unit, const Node& node, bool splits_head, Overridabl
   const std::string weight = MatrixNameOf(unit, node, splits_head);
   const std::string name = role.empty() ? Stem(weight) : role;
   AddNames(weight, {Stem(weight), name}, all.matrices);
+  all.shapes.emplace(weight, unit.value(node.inputs[1]).shape);
   AddNames(unit.NameOf(node), {name}, all.values);
 }
 
@@ -126,19 +128,45 @@ namespace {
 
 using Map = std::map<std::string, TensorOverride, std::less<>>;
 
+bool IsAbout(const OverrideRule& rule, const std::set<std::string>& names) {
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return MatchesPattern(rule.pattern, name); });
+}
+
 // Whether there is a tensor that the rule is about.
 bool Apply(const OverrideRule& rule, const TensorOverride& gives,
            const OverridableTensors::Names& names, Map& to) {
   bool found = false;
   for (const auto& [tensor, all] : names) {
-    const auto matches = [&](const std::string& name) {
-      return MatchesPattern(rule.pattern, name);
-    };
-    if (!std::ranges::any_of(all, matches)) continue;
+    if (!IsAbout(rule, all)) continue;
     to[tensor].Add(gives);
     found = true;
   }
   return found;
+}
+
+Result<void> CheckCount(const OverrideRule& rule, const std::string& matrix, const Shape& shape) {
+  const MatrixScales& scales = *rule.scales;
+  if (scales.block > 0 && shape[1] % scales.block != 0) {
+    return InvalidInput("the blocks of '{}' do not divide its columns", matrix)
+        .At("{}", rule.gives.rule)
+        .Want("a block_size that divides {}", shape[1])
+        .Got("{}", scales.block);
+  }
+  const int64_t want = shape[0] * (scales.per_block ? shape[1] / scales.block : 1);
+  if (scales.count == want || (scales.count == 1 && !scales.per_block)) return {};
+  return InvalidInput("the scales of '{}' are not those of a matrix {}", matrix, shape)
+      .At("{}", rule.gives.rule)
+      .Want("{}{}", scales.per_block ? "" : "1 or ", want)
+      .Got("{}", scales.count)
+      .Remedy("Give the encodings of this model");
+}
+
+Result<void> CheckScales(const OverrideRule& rule, const OverridableTensors& tensors) {
+  if (!rule.scales) return {};
+  for (const auto& [matrix, names] : tensors.matrices)
+    if (IsAbout(rule, names)) TRY(CheckCount(rule, matrix, tensors.shapes.at(matrix)));
+  return {};
 }
 
 }  // namespace
@@ -153,6 +181,7 @@ Result<Overrides> Overrides::Settle(const OverrideFile& file, const OverridableT
       const bool found = Apply(rule, of_matrix, tensors.matrices, overrides.matrices_);
       const bool skipped = rule.allows_vectors && tensors.vectors.contains(rule.pattern);
       if (!found && !skipped) return MatchesNothing(rule, "matrix", tensors.matrices);
+      TRY(CheckScales(rule, tensors));
     }
     if (gives.for_values()) {
       const TensorOverride of_value{
@@ -209,16 +238,35 @@ Result<void> CheckScheme(std::string_view name, std::string_view where) {
   return Failure(std::move(found).error());
 }
 
+bool HasWidths(const Json& json) {
+  return json.contains("weight_width") || json.contains("activation_width");
+}
+
+bool HasRules(const Json& json) { return json.contains("rules") || json.contains("quant"); }
+
+Result<void> CheckIsOfOneForm(const Json& json, std::string_view where) {
+  if (!json.is_object())
+    return Corrupt("overrides are no object").At("{}", where).Want("an object with 'rules'");
+  if (IsAimet(json) + HasWidths(json) + HasRules(json) < 2) return {};
+  return InvalidInput("overrides of two forms in one file")
+      .At("{}", where)
+      .Want("either 'rules' (with 'quant'), 'weight_width' and 'activation_width', or encodings")
+      .Remedy("Name the scheme by 'quant' beside the rules, not by widths");
+}
+
 }  // namespace
 
 Result<OverrideFile> ParseOverrides(std::string_view text, std::string_view where) {
   const Json json = TRY(ParseJson(text, where));
+  TRY(CheckIsOfOneForm(json, where));
   OverrideFile file{.where = std::string(where), .scheme = {}, .rules = {}};
   if (IsAimet(json)) {
     file.rules = TRY(ReadAimet(json, where));
-  } else if (json.contains("weight_width") || json.contains("activation_width")) {
+  } else if (HasWidths(json)) {
     file.scheme = TRY(SchemeOfWidths(json, where));
   } else {
+    TRY(CheckFields(json, "a file of rules", std::to_array<std::string_view>({"quant", "rules"}),
+                    where));
     file.scheme = TRY(JsonFieldOr<std::string>(json, "quant", "", where));
     if (!file.scheme.empty()) TRY(CheckScheme(file.scheme, where));
     file.rules = TRY(ReadRules(json, where));

@@ -34,12 +34,21 @@ struct TensorOverride {
   void Add(const TensorOverride& other);
 };
 
+// Scales that a file of another tool has for a matrix. Ours are fitted anew; a number of them that
+// is none of the matrix tells that the file is of another model.
+struct MatrixScales {
+  int64_t count = 1;
+  int64_t block = 0;       // columns of a block; 0: no blocks
+  bool per_block = false;  // a scale for each block of each row; otherwise one, or one for each row
+};
+
 struct OverrideRule {
   std::string pattern;  // '*' stands for any characters, '?' for one
   TensorOverride gives;
   // Whether it may be about weights that are no matrices, which have no other form: files of other
   // tools list all weights.
   bool allows_vectors = false;
+  std::optional<MatrixScales> scales = std::nullopt;
 };
 
 struct OverrideFile {
@@ -52,7 +61,7 @@ struct OverrideFile {
 //   {"quant": "w4a16", "rules": [{"pattern", "weights", "algorithm", "activations", "min", "max"}]}
 //   {"weight_width": 4, "activation_width": 16}
 //   encodings as AIMET writes them, version 0.6.1 or 1.0.0: quant/aimet.h
-// kCorrupt and kInvalidInput name rule and field.
+// kCorrupt and kInvalidInput name rule and field, and a file that is of two forms.
 Result<OverrideFile> ParseOverrides(std::string_view text, std::string_view where);
 
 bool MatchesPattern(std::string_view pattern, std::string_view name);
@@ -62,6 +71,7 @@ struct OverridableTensors {
   using Names = std::map<std::string, std::set<std::string>, std::less<>>;
   Names matrices;  // by the weight's name: layers.0.v_proj.weight, also layers.0.v_proj
   Names values;    // layers.0.v, also layers.0.v_proj
+  std::map<std::string, Shape, std::less<>> shapes;  // of matrices
   std::set<std::string> vectors;
 
   // Those of a unit as built. Where `splits_head`, the head's matrix is its own though the unit has
@@ -71,7 +81,8 @@ struct OverridableTensors {
 
 class Overrides {
  public:
-  // kInvalidInput where a rule applies to nothing, with names that are like its pattern.
+  // kInvalidInput where a rule applies to nothing, with names that are like its pattern, or where
+  // the scales that it counts are not those of a matrix of that shape.
   static Result<Overrides> Settle(const OverrideFile& file, const OverridableTensors& tensors);
 
   // null: none

@@ -104,6 +104,48 @@ TEST(Overrides, BadRulesAreNamed) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("rules"));
 }
 
+TEST(Overrides, AFileIsOfOneForm) {
+  const std::string_view rules = R"("rules": [{"pattern": "up", "weights": "f16"}])";
+  const auto with = [&](std::string_view fields) {
+    return ErrorOf(fmt::format("{{{}, {}}}", rules, fields));
+  };
+  EXPECT_EQ(with(R"("quant": "w4a16")"), "no error");
+  EXPECT_THAT(with(R"("weight_width": 4, "activation_width": 16)"), HasSubstr("two forms"));
+  EXPECT_THAT(with(R"("param_encodings": {})"), HasSubstr("two forms"));
+  EXPECT_THAT(with(R"("sceme": "w4a16")"),
+              AllOf(HasSubstr("no field 'sceme'"), HasSubstr("quant, rules")));
+  const std::string_view widths = R"("weight_width": 4, "activation_width": 16)";
+  EXPECT_THAT(ErrorOf(fmt::format(R"({{{}, "quant": "w8a16"}})", widths)), HasSubstr("two forms"));
+  EXPECT_THAT(ErrorOf(fmt::format(R"({{{}, "bias_width": 32}})", widths)),
+              AllOf(HasSubstr("no field 'bias_width'"), HasSubstr("weight_width")));
+}
+
+// Of the weight up [96, 48] with so many scales.
+std::string ErrorOfScales(size_t count, std::string_view type, int64_t block) {
+  Json entry = {{"name", "up.weight"}, {"dtype", "INT"}, {"bw", 8}, {"enc_type", type}};
+  if (block > 0) entry["block_size"] = block;
+  if (type == "LPBQ") entry["compressed_bw"] = 4;
+  entry["scale"] = std::vector<double>(count, 0.5);
+  entry["offset"] = std::vector<int>(count, -128);
+  const Json file = {{"version", "1.0.0"}, {"param_encodings", Json::array({entry})}};
+  const auto settled = Overrides::Settle(*ParseOverrides(file.dump(), "x.encodings"), Tensors());
+  return settled ? "no error" : settled.error().ToString();
+}
+
+TEST(Overrides, EncodingsHaveTheScalesOfTheMatrix) {
+  EXPECT_EQ(ErrorOfScales(1, "PER_TENSOR", 0), "no error");
+  EXPECT_EQ(ErrorOfScales(1, "PER_CHANNEL", 0), "no error");
+  EXPECT_EQ(ErrorOfScales(96, "PER_CHANNEL", 0), "no error");
+  EXPECT_EQ(ErrorOfScales(96, "LPBQ", 16), "no error");
+  EXPECT_EQ(ErrorOfScales(288, "PER_BLOCK", 16), "no error");
+  EXPECT_THAT(ErrorOfScales(48, "PER_CHANNEL", 0),
+              AllOf(HasSubstr("'up.weight'"), HasSubstr("want 1 or 96, got 48")));
+  EXPECT_THAT(ErrorOfScales(288, "LPBQ", 16), HasSubstr("want 1 or 96, got 288"));
+  EXPECT_THAT(ErrorOfScales(1, "PER_BLOCK", 16), HasSubstr("want 288, got 1"));
+  EXPECT_THAT(ErrorOfScales(96, "LPBQ", 32),
+              AllOf(HasSubstr("'up.weight'"), HasSubstr("divides 48"), HasSubstr("got 32")));
+}
+
 TEST(Overrides, WidthsChooseTheScheme) {
   const auto scheme = [](int weights, int activations) {
     const std::string text =
