@@ -56,8 +56,9 @@ std::shared_ptr<Verb> AddSensitivity(CLI::App& app);
 
 // Checks of an option's number; NaN fails. The message names the limits.
 CLI::Validator AtLeast(double least);
-CLI::Validator NotEmpty();
 CLI::Validator Between(double least, double most);
+// Of a name or a path.
+CLI::Validator NotEmpty();
 
 // --memory of what compiles; a parsed value is in bytes.
 void AddMemory(CLI::App& app, size_t& memory);

@@ -17,8 +17,6 @@ std::vector<float> ConstantFloats(const Value& value);
 // A plain matrix [n, k] as f16 [k, n].
 std::vector<uint16_t> TransposedF16(const Value& value);
 
-// [n, k] => [k, n]
-
 // The whole quantised constant in plain arrays.
 QuantizedMatrix UnpackConstant(const Value& value);
 
