@@ -10,6 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
+constexpr int kTimedOut = 4;  // genie_run's exit code
+
 // libGenie.so lies beside the library that doctor finds.
 fs::path GenieLibrary() {
   const Json report = RunCli({"doctor", "--json"}).json();
@@ -47,9 +49,16 @@ class Genie : public ScratchTest {
     const auto ids = tokenized["ids"].get<std::vector<int32_t>>();
     const fs::path library = GenieLibrary();
     EXPECT_TRUE(fs::exists(library)) << library << " is missing: run tools/setup.sh";
-    const CliResult result = RunCli({Path("out"), "--library", library, "--ids",
-                                     fmt::format("{}", fmt::join(ids, ",")), "-n", count},
-                                    {.program = GENIE_RUN_BINARY});
+    const Arguments arguments = {
+        Path("out"), "--library", library,     "--ids", fmt::format("{}", fmt::join(ids, ",")),
+        "-n",        count,       "--timeout", "45"};
+    CliResult result = RunCli(arguments, {.program = GENIE_RUN_BINARY});
+    // Once, on a loaded machine, the library (2.51) was seen not to return; 1100 runs that were
+    // to repeat it did not. That says nothing about the tokens.
+    if (result.exit_code == kTimedOut) {
+      std::cout << result.err << "Once more.\n";
+      result = RunCli(arguments, {.program = GENIE_RUN_BINARY});
+    }
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return result.exit_code == 0 ? result.json()["tokens"] : Json();
   }

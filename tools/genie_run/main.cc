@@ -1,11 +1,14 @@
 // genie_run: greedy tokens of Qualcomm's own runtime for a folder that `hexlane export genie` made,
-// as JSON on stdout. A program of its own, because the library may crash and prints what it likes.
+// as JSON on stdout. A program of its own, because the library may crash or never return, and
+// prints what it likes.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 
 #include "base/file.h"
@@ -36,7 +39,20 @@ struct Options {
   fs::path library;  // libGenie.so, among the other libraries of the vendor
   std::vector<uint32_t> ids;
   uint32_t max_tokens = 16;
+  uint32_t timeout = 0;  // seconds; 0: none
 };
+
+constexpr int kTimedOut = 4;  // exit code
+
+// What the library is doing, for the message of a run that it never ends.
+const char* volatile doing = "loading the library";
+
+void OnAlarm(int) {
+  for (const char* text :
+       {"genie_run: Genie did not return: ", static_cast<const char*>(doing), "\n"})
+    if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  _exit(kTimedOut);
+}
 
 struct Answer {
   std::vector<uint32_t> tokens;
@@ -71,7 +87,10 @@ Result<Api> Load(const fs::path& path) {
   return Environment("{} is not a Genie with token queries", path.string());
 }
 
-Result<void> Check(Status status, const char* what) {
+template <typename... Parameters, typename... Arguments>
+Result<void> Call(const char* what, Status (*function)(Parameters...), Arguments... arguments) {
+  doing = what;
+  const Status status = function(arguments...);
   if (status == 0) return {};
   return Vendor("Genie failed: {}", what).Got("status {}", status);
 }
@@ -90,15 +109,14 @@ Result<Answer> Run(const Options& options) {
   fs::current_path(options.folder);  // the configuration's paths are relative
   const std::string config_text = TRY(ReadTextFile("genie_config.json"));
   Handle config = nullptr, dialog = nullptr;
-  TRY(Check(api.config_from_json(config_text.c_str(), &config), "reading genie_config.json"));
-  TRY(Check(api.create(config, &dialog), "creating the dialog"));
-  TRY(Check(api.set_max_tokens(dialog, options.max_tokens), "limiting the tokens"));
+  TRY(Call("reading genie_config.json", api.config_from_json, config_text.c_str(), &config));
+  TRY(Call("creating the dialog", api.create, config, &dialog));
+  TRY(Call("limiting the tokens", api.set_max_tokens, dialog, options.max_tokens));
   Answer answer{.start = std::chrono::steady_clock::now()};
-  TRY(Check(api.token_query(dialog, options.ids.data(), static_cast<uint32_t>(options.ids.size()),
-                            kComplete, Collect, &answer),
-            "generating"));
-  TRY(Check(api.free(dialog), "freeing the dialog"));
-  TRY(Check(api.free_config(config), "freeing the configuration"));
+  TRY(Call("generating", api.token_query, dialog, options.ids.data(),
+           static_cast<uint32_t>(options.ids.size()), kComplete, Collect, &answer));
+  TRY(Call("freeing the dialog", api.free, dialog));
+  TRY(Call("freeing the configuration", api.free_config, config));
   return answer;
 }
 
@@ -111,7 +129,11 @@ int Main(int argc, char** argv) {
   app.add_option("--library", options.library, "libGenie.so")->required()->check(CLI::ExistingFile);
   app.add_option("--ids", options.ids, "tokens of the prompt")->required()->delimiter(',');
   app.add_option("-n", options.max_tokens, "tokens to generate")->capture_default_str();
+  app.add_option("--timeout", options.timeout,
+                 fmt::format("seconds after which it ends with {}; 0: none", kTimedOut));
   CLI11_PARSE(app, argc, argv);
+  std::signal(SIGALRM, OnAlarm);
+  alarm(options.timeout);
   const int output = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // the library prints to stdout
   const Result<Answer> answer = Run(options);
@@ -121,7 +143,8 @@ int Main(int argc, char** argv) {
   }
   const std::string text =
       Json{{"tokens", answer->tokens}, {"seconds", answer->seconds}}.dump() + "\n";
-  return write(output, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1;
+  const bool written = write(output, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  _exit(written ? 0 : 1);  // past the library's destructors, which nothing is known of
 }
 
 }  // namespace
