@@ -42,6 +42,7 @@ LAYERS = {
     "backends/conformance": ["base", "package", "backends/executor*"],
     "backends/*/exec": ["base", "op", "kernels", "package", "backends/executor*", "backends/conformance", "backends/*"],
     "runtime": ["base", "package", "kernels", "backends/executor*"],
+    "c_api": ["base", "runtime"],
     "compiler": ["base", "op", "target", "package", "kernels", "ir", "interp", "formats", "quant", "models",
                  "passes", "backends/emitter*", "backends/executor*", "backends/*", "backends/*/emit", "runtime"],
 }
