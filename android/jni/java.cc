@@ -1,4 +1,4 @@
-#include "java.h"
+#include "jni/java.h"
 
 #include <limits>
 

@@ -3,7 +3,7 @@
 // says one.
 #include <iterator>
 
-#include "java.h"
+#include "jni/java.h"
 
 namespace hexlane::jni {
 namespace {
