@@ -13,7 +13,7 @@ Result<std::shared_ptr<const Device>> Device::Create(std::shared_ptr<const Libra
   std::shared_ptr<Device> device(new Device(std::move(library)));
   const abi::Functions& fn = device->fn();
   TRY(CheckStatus(fn.LogCreate(OnLibraryLog, abi::LogLevel::kError, &device->log_),
-                  "cannot open the QNN log"));
+                  "the HTP library does not start"));
   TRY(CheckStatus(fn.BackendCreate(device->log_, nullptr, &device->backend_),
                   "cannot create the QNN backend"));
   abi::HtpDeviceConfig htp;

@@ -28,8 +28,8 @@ const Row* Find(abi::Status status) {
 
 std::string Describe(abi::Status status) {
   const Row* row = Find(status);
-  if (!row) return fmt::format("0x{:x}, an error code that Hexlane does not know", status);
-  return fmt::format("0x{:x}, {}: {}", status, row->name, row->meaning);
+  if (!row) return fmt::format("{0} (0x{0:x}), an error code that Hexlane does not know", status);
+  return fmt::format("{0} (0x{0:x}), {1}: {2}", status, row->name, row->meaning);
 }
 
 Failure VendorFailure(abi::Status status, std::string what) {

@@ -9,7 +9,7 @@
 
 namespace hexlane::qnn {
 
-// "0xc26, op refused by validation: the op's shapes, ...". Unknown codes in hexadecimal.
+// "3110 (0xc26), op refused by validation: the op's shapes, ...": reports have either notation.
 std::string Describe(abi::Status status);
 
 // kVendor: `what` failed with `status`; the translation, the library's last log lines and a remedy
