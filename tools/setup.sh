@@ -121,6 +121,23 @@ fetch_tokenizer() {
   tokenizer_matches "$name" || die "tokenizer $name is not the one the golden cases were made with"
 }
 
+# Qualcomm's libraries for aarch64, of the same version, unpacked: pip installs for this machine's processor only.
+unpack_aarch64_libraries() {
+  local package work
+  package=$(group python demo | grep '^onnxruntime-qnn==')
+  [ "$(cat .assets/qnn-aarch64/version 2>/dev/null)" != "$package" ] || return 0
+  say "fetching $package for aarch64"
+  work=$(mktemp -d)
+  .venv/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --python-version 3.12 \
+    --platform manylinux_2_34_aarch64 --dest "$work" "$package"
+  python3 -m zipfile -e "$work"/*.whl "$work"
+  rm -rf .assets/qnn-aarch64
+  mkdir -p .assets/qnn-aarch64
+  mv "$work"/onnxruntime_qnn/libQnn*.so .assets/qnn-aarch64/
+  echo "$package" >.assets/qnn-aarch64/version
+  rm -rf "$work"
+}
+
 install_packages
 install_python_packages
 link_model
@@ -129,4 +146,5 @@ if [ "$mode" != demo ]; then
     tokenizer_matches "$name" || fetch_tokenizer "$name"
   done
 fi
+[ "$mode" != ci ] || unpack_aarch64_libraries
 say "$mode: ready"

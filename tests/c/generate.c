@@ -32,6 +32,12 @@ static int Generate(hexlane_session* session, const int32_t* ids, size_t count, 
   return 0;
 }
 
+static void NoteFallback(const hexlane_engine* engine) {
+  hexlane_info info = HEXLANE_INIT(hexlane_info);
+  hexlane_engine_info(engine, &info);
+  if (*info.fallback_reason) fprintf(stderr, "c_generate: on the CPU: %s\n", info.fallback_reason);
+}
+
 static int Run(hexlane_engine* engine, const char* prompt, int tokens) {
   hexlane_error* error = NULL;
   hexlane_session* session = NULL;
@@ -59,6 +65,7 @@ int main(int argc, char** argv) {
   }
   if (argc > 4) options.backend = argv[4];
   if (hexlane_engine_open(argv[1], &options, &engine, &error) != HEXLANE_OK) return Fail(error);
+  NoteFallback(engine);
   status = Run(engine, argv[2], atoi(argv[3]));
   hexlane_engine_free(engine);
   return status;
