@@ -106,6 +106,7 @@ void Throw(JNIEnv* env, hexlane_error* error) {
   const Local<jobject> exception(
       env, env->CallStaticObjectMethod(errors_class, to_exception, code, what.get(), where.get(),
                                        want.get(), got.get(), remedy.get()));
+  if (env->ExceptionCheck()) return;
   if (exception.get() != nullptr) env->Throw(static_cast<jthrowable>(exception.get()));
 }
 
