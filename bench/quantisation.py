@@ -70,7 +70,8 @@ def table(rows):
         against, removed = measured["quant"]["against"], "–"
         if row.algorithm != "rtn" and row.scheme in nearest and not row.bits:
             of_nearest = nearest[row.scheme]["quant"]["against"]["log_perplexity_increase"]
-            removed = f"{1 - against['log_perplexity_increase'] / of_nearest:.0%}"
+            if of_nearest > 0:
+                removed = f"{1 - against['log_perplexity_increase'] / of_nearest:.0%}"
         lines.append(f"| `{row.scheme}`{f', {row.bits} bits' if row.bits else ''} | `{row.algorithm}`"
                      f"{', fine-tuned' if row.finetune else ''} | {row.tokens} | {measured['quant']['perplexity']:.2f} | "
                      f"{measured['cpu']['perplexity']:.2f} | {against['log_perplexity_increase']:.2%} | {removed} | "

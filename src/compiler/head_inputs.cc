@@ -34,6 +34,7 @@ Result<std::optional<Moments>> HeadInputs(const Decoder& decoder, const QuantOpt
     if (progress)
       progress(0, fmt::format("run the float model for its head: unit {}/{}", unit + 1, last));
     TRY(run.Advance(TRY(decoder.Build(unit)), {.pool = pool}));
+    decoder.checkpoint().DropPages();
   }
   const Graph head = TRY(decoder.Build(last));
   const std::string_view multiplied = InputOfLogits(head);

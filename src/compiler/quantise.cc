@@ -71,6 +71,8 @@ class Quantiser {
         args_.progress(static_cast<double>(unit) / count,
                        fmt::format("quantise unit {}/{}", unit + 1, count));
       TRY(Unit(unit, unit == count - 1));
+      args_.decoder->checkpoint()
+          .DropPages();     // read already; memory is a unit's, whatever the depth
       ReleaseFreeMemory();  // compilers' processes begin as copies of this one
       TRY(Announce(unit + 1));
     }

@@ -76,7 +76,8 @@ int Await(pid_t child, const CliOptions& options, Clock::time_point start) {
   bool signalled = options.signal == 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
     const double seconds = SecondsSince(start);
-    if (!signalled && seconds >= options.signal_after) {
+    if (!signalled &&
+        (options.signal_when ? options.signal_when() : seconds >= options.signal_after)) {
       ::kill(child, options.signal);
       signalled = true;
     }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -20,8 +21,9 @@ struct CliOptions {
   std::filesystem::path folder;                                  // working directory
   std::vector<std::pair<std::string, std::string>> environment;  // set in addition
   std::string output;  // where stdout goes instead: a path, or "closed pipe"
-  int signal = 0;      // sent after `signal_after` seconds
+  int signal = 0;      // sent after `signal_after` seconds, or as soon as `signal_when` holds
   double signal_after = 0;
+  std::function<bool()> signal_when;
   double timeout = 120;  // seconds; a process that takes longer is killed and the test fails
 };
 

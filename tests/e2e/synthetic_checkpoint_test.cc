@@ -44,6 +44,23 @@ class SyntheticCheckpoint : public ScratchTest {
   }
 };
 
+// A layer here has 6 MiB in float16: pages of the checkpoint that stay would be seen.
+TEST_F(SyntheticCheckpoint, PeakMemoryOfCalibrationIsTheSameForThreeTimesTheLayers) {
+  const auto peak = [this](const char* layers) {
+    const std::string model =
+        Made(std::string("layers") + layers, {"--layers", layers, "--hidden", "512", "--ffn",
+                                              "1408", "--heads", "8", "--kv-heads", "4", "--tied"});
+    const CliResult result =
+        RunCli({"convert", model, "-o", Path("package"), "--quant", "w4a16", "--algorithm", "gptq",
+                "--calibration-tokens", "512", "--context", "64", "--prefill-rows", "16", "--force",
+                "--json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.json()["peak_rss_bytes"].get<double>();
+  };
+  const double few = peak("5");
+  EXPECT_LE(peak("15"), 1.1 * few);
+}
+
 TEST_F(SyntheticCheckpoint, ConvertsAndRunsOnTheCpu) {
   const std::string model = Made("model"), package = Path("package");
   EXPECT_THAT(FilesOf(model),
