@@ -5,17 +5,16 @@
 namespace hexlane::qnn {
 namespace {
 
-TEST(HtpPower, TheEmulatorSaysThatItTakesNoVotes) {
+// QAIRT 2.51 for x86 has the calls and says yes to every vote; nothing gets faster. So the layout of
+// the calls is tested here, what the votes do is not.
+TEST(HtpPower, TheEmulatorAcceptsEveryMode) {
   const auto power = HtpPower::Create(TestDevice());
-  if (power) {
-    for (int mode = 0; mode < kPowerModes; ++mode) {
-      const auto set = (*power)->Set(static_cast<PowerMode>(mode));
-      ADD_FAILURE() << (set ? "ok" : set.error().ToString());
-    }
+  if (!power) {
+    EXPECT_EQ(power.error().code, Code::kUnsupported) << power.error().ToString();
+    return;
   }
-  ASSERT_FALSE(power);
-  EXPECT_EQ(power.error().code, Code::kUnsupported);
-  fprintf(stderr, "%s\n", power.error().ToString().c_str());
+  for (int mode = 0; mode < kPowerModes; ++mode)
+    MUST((*power)->Set(static_cast<PowerMode>(mode)));
 }
 
 }  // namespace
