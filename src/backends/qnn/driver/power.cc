@@ -22,8 +22,8 @@ constexpr Vote kVotes[kPowerModes] = {{false, Corner::kMax, 40, 9999},
                                       {true, Corner::kNominalPlus, 1000, 0},
                                       {true, Corner::kSvs, 1000, 0},
                                       {true, Corner::kDisable, 2000, 0}};
-constexpr uint32_t kRpcLatency = 100;          // microseconds, while there is work
-constexpr uint32_t kRpcLatencyReleased = 0;    // no wish
+constexpr uint32_t kRpcLatency = 100;        // microseconds, while there is work
+constexpr uint32_t kRpcLatencyReleased = 0;  // no wish
 constexpr uint32_t kDevice = 0, kCore = 0;
 
 abi::DcvsV3 ToDcvs(PowerMode mode, uint32_t id) {
