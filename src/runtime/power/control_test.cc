@@ -31,8 +31,8 @@ TEST(PowerControl, SpacesTokensOfAWarmPhone) {
 
 TEST(PowerControl, AWaitEndsWithinASliceOfACancellation) {
   const auto phone = std::make_shared<SimulatedPhone>(25, 25);
-  const auto power = *PowerControl::Create(
-      {.limits = {.saver_tokens_per_second = 0.01}, .clock = phone});
+  const auto power =
+      *PowerControl::Create({.limits = {.saver_tokens_per_second = 0.01}, .clock = phone});
   power->PushTemperature(45);
   power->impl().WaitForTurn(kNever);
   power->impl().WaitForTurn([&] { return phone->Now() > 1; });
@@ -41,8 +41,8 @@ TEST(PowerControl, AWaitEndsWithinASliceOfACancellation) {
 
 TEST(PowerControl, AWaitEndsWhenThePhoneHasCooled) {
   const auto phone = std::make_shared<SimulatedPhone>(25, 25);
-  const auto power = *PowerControl::Create(
-      {.limits = {.saver_tokens_per_second = 0.01}, .clock = phone});
+  const auto power =
+      *PowerControl::Create({.limits = {.saver_tokens_per_second = 0.01}, .clock = phone});
   power->PushThermalStatus(3);
   power->impl().WaitForTurn(kNever);
   power->impl().WaitForTurn([&] {

@@ -69,8 +69,7 @@ TEST(HeatGovernor, StaysCriticalUntilAReadingSaysOtherwise) {
 
 TEST(HeatGovernor, TakesTheWorseOfTemperatureAndStatus) {
   HeatGovernor governor{HeatLimits()};
-  constexpr HeatState kWant[] = {kNormal,   kNormal,   kSaver,   kSaver,
-                                 kCritical, kCritical, kCritical};
+  constexpr HeatState kWant[] = {kNormal, kNormal, kSaver, kSaver, kCritical, kCritical, kCritical};
   for (int status = 0; status <= 6; ++status) {
     EXPECT_TRUE(governor.AddStatus(status));
     EXPECT_EQ(governor.Update(0), kWant[status]) << status;

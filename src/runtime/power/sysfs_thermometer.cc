@@ -86,7 +86,9 @@ std::shared_ptr<Thermometer> Over(const std::vector<Zone>& zones,
                                   std::span<const std::string_view> names) {
   auto thermometer = std::make_shared<ZoneThermometer>();
   for (const Zone& zone : zones) {
-    const auto named = [&](std::string_view name) { return zone.type.find(name) != std::string::npos; };
+    const auto named = [&](std::string_view name) {
+      return zone.type.find(name) != std::string::npos;
+    };
     if (std::ranges::any_of(names, named)) thermometer->Add(zone.temp);
   }
   if (!thermometer->Celsius()) return nullptr;

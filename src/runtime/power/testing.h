@@ -16,8 +16,8 @@ namespace hexlane::testing {
 // they are no measurement of a device.
 class SimulatedPhone : public PowerClock, public Thermometer {
  public:
-  static constexpr double kCapacity = 120;   // J/K
-  static constexpr double kResistance = 5;   // K/W
+  static constexpr double kCapacity = 120;  // J/K
+  static constexpr double kResistance = 5;  // K/W
   static constexpr double kIdleWatts = 0.5;
   static constexpr double kWatts[kPowerModes] = {7, 5, 3.5, 2.5, 2.5};
   static constexpr double kTokenSeconds[kPowerModes] = {0.04, 0.05, 0.07, 0.1, 0.1};
