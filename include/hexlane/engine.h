@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hexlane/power.h"
 #include "hexlane/status.h"
 
 namespace hexlane {
@@ -34,6 +35,17 @@ struct EngineOptions {
   // Bytes that a variant may need (memory_need.h), weights that are only mapped included; a variant
   // that needs more is refused. 0: what the system has available, mapped weights left out.
   size_t memory_limit = 0;
+  std::shared_ptr<PowerControl> power;  // heat limits; null: none
+  // Nice value 0..19 of the worker threads (the thread that calls works, too, and keeps its own).
+  // Android's user interface runs at -10 to 0: from 1 on, workers never keep it waiting.
+#ifdef __ANDROID__
+  int worker_nice = 4;
+#else
+  int worker_nice = 0;
+#endif
+  // Workers stay on the big cores; `threads` 0 then means as many as there are. No effect where the
+  // system does not tell cores apart.
+  bool big_cores = false;
 };
 
 // Seconds.
@@ -119,7 +131,8 @@ enum class FinishReason {
   kLength,      // max_tokens
   kStopString,  // one of `stop`
   kContext,     // no position left
-  kCancelled,   // the callback returned false, or Ctrl-C
+  kCancelled,   // a callback said so, or Ctrl-C
+  kTooHot,      // critical heat (power.h), also before the first token or within the prompt
 };
 std::string_view FinishReasonName(FinishReason reason);  // "stop", "length", "stop_string", …
 
@@ -145,6 +158,8 @@ struct GenerateOptions {
   std::function<bool(const TokenEvent&)> on_token;
   // After each chunk of the prompt, with the tokens done and to do; false cancels.
   std::function<bool(int done, int total)> on_prefill;
+  // Asked while a warm phone waits between tokens (power.h) and after each token; true cancels.
+  std::function<bool()> cancelled;
 };
 
 // Seconds spent, by stage.

@@ -208,7 +208,8 @@ enum {
   HEXLANE_FINISH_LENGTH = 1,      /* max_tokens */
   HEXLANE_FINISH_STOP_STRING = 2, /* one of `stop` */
   HEXLANE_FINISH_CONTEXT = 3,     /* no position left */
-  HEXLANE_FINISH_CANCELLED = 4
+  HEXLANE_FINISH_CANCELLED = 4,
+  HEXLANE_FINISH_TOO_HOT = 5 /* the device reached its critical temperature */
 };
 
 /* Seconds and counts of one generation. */

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/thread_pool.h"
+#include "hexlane/power.h"
 #include "package/package.h"
 
 namespace hexlane {
@@ -52,6 +53,11 @@ class Executor {
   // Runs one stage over `rows` tokens. Thread-compatible: one run at a time per state (and per
   // Executor).
   virtual Result<void> Run(ExecutorState& state, const RunArgs& args) const = 0;
+  // Asks the device for speed or thrift, until the next call; from any thread. kUnsupported where
+  // there is nobody to ask, once and for all; other errors may pass.
+  virtual Result<void> SetPowerMode(PowerMode) const {
+    return Unsupported("this backend has no power modes");
+  }
 };
 
 struct LoadArgs {

@@ -88,6 +88,7 @@ static_assert(static_cast<int>(FinishReason::kLength) == HEXLANE_FINISH_LENGTH);
 static_assert(static_cast<int>(FinishReason::kStopString) == HEXLANE_FINISH_STOP_STRING);
 static_assert(static_cast<int>(FinishReason::kContext) == HEXLANE_FINISH_CONTEXT);
 static_assert(static_cast<int>(FinishReason::kCancelled) == HEXLANE_FINISH_CANCELLED);
+static_assert(static_cast<int>(FinishReason::kTooHot) == HEXLANE_FINISH_TOO_HOT);
 
 void hexlane_result_stats(const hexlane_result* result, hexlane_stats* stats) {
   if (result == nullptr) return;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/power/testing.h"
 #include "runtime/testing.h"
 
 namespace {
@@ -31,13 +32,13 @@ constexpr int kTokens = 200;
 
 // Allocations of one generation between its second token and its last. Without a tokenizer:
 // decoding text allocates strings.
-size_t AllocationsOf(GenerateOptions options) {
+size_t AllocationsOf(GenerateOptions options, std::shared_ptr<PowerControl> power = nullptr) {
   testing::TempDir dir;
   Manifest manifest = testing::TinyManifest();
   manifest.plan.variants[0].stages = {{1, 256}, {4, 256}};
   auto writer = PackageWriter::Create(dir.path() / "p");
   EXPECT_TRUE(writer && writer->AddText("null/model.null", "") && writer->Finish(manifest));
-  const auto engine = *Engine::Open(dir.path() / "p", {.backend = "null"});
+  const auto engine = *Engine::Open(dir.path() / "p", {.backend = "null", .power = power});
   const auto session = *engine->NewSession();
   size_t first = 0, last = 0;
   options.ignore_eos = true;
@@ -60,6 +61,13 @@ TEST(Decode, AllocatesNothingPerToken) {
                            .min_p = 0.01f,
                            .repetition_penalty = 1.1f}),
             0u);
+}
+
+TEST(Decode, AskingTheGovernorAllocatesNothing) {
+  const auto phone = std::make_shared<testing::SimulatedPhone>(25, 45);
+  const auto power = *PowerControl::Create({.thermometer = phone, .clock = phone});
+  EXPECT_EQ(AllocationsOf({.max_tokens = kTokens}, power), 0u);
+  EXPECT_GT(phone->Now(), (kTokens - 2) / 3.0);  // it did make it wait
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ std::string_view FinishReasonName(FinishReason reason) {
     case FinishReason::kStopString: return "stop_string";
     case FinishReason::kContext: return "context";
     case FinishReason::kCancelled: return "cancelled";
+    case FinishReason::kTooHot: return "too_hot";
   }
   return "unknown";
 }

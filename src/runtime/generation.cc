@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "hexlane/interrupt.h"
+#include "runtime/power/control.h"
 
 namespace hexlane {
 namespace {
@@ -38,7 +39,9 @@ Generation::Generation(Session::Impl& session, const GenerateOptions& options, S
       started_(started),
       max_tokens_(static_cast<size_t>(session.capacity())),
       sampler_(ToSampler(options), session.model().shape().vocab),
-      stream_(session.engine->tokenizer.get(), options.stop) {
+      stream_(session.engine->tokenizer.get(), options.stop),
+      vote_(session.model().votes()),
+      cancelled_([this] { return Cancelled(); }) {
   if (options.max_tokens > 0)
     max_tokens_ = std::min(max_tokens_, static_cast<size_t>(options.max_tokens));
   result_.tokens.reserve(max_tokens_);
@@ -48,28 +51,31 @@ Generation::Generation(Session::Impl& session, const GenerateOptions& options, S
 
 Result<GenerateResult> Generation::Run(std::span<const int32_t> prompt) {
   watch_ = Stopwatch();
-  TRY(Prefill(prompt));
+  const bool prefilled = TRY(Prefill(prompt));
   result_.stats.prefill_s = watch_.Lap();
-  TRY(Decode());
+  if (prefilled) TRY(Decode());
+  vote_.Set(PowerMode::kReleased);
   Finish(prompt.size());
   return std::move(result_);
 }
 
-Result<void> Generation::Prefill(std::span<const int32_t> prompt) {
+Result<bool> Generation::Prefill(std::span<const int32_t> prompt) {
   TRY(session_.CheckFits(prompt));
   const int total = static_cast<int>(prompt.size());
   int done = 0;
   while (done < total) {
     TRY(CheckInterrupt());
+    if (!Vote(PowerMode::kBurst)) return false;
     done += TRY(session_.Advance(prompt.subspan(static_cast<size_t>(done)), &times_));
     if (options_.on_prefill && !options_.on_prefill(done, total))
-      return Cancelled("cancelled after {} of {} prompt tokens", done, total);
+      return hexlane::Cancelled("cancelled after {} of {} prompt tokens", done, total);
   }
-  return {};
+  return true;
 }
 
 Result<void> Generation::Decode() {
   while (true) {
+    if (PowerControl* power = session_.model().power()) power->impl().WaitForTurn(cancelled_);
     const int32_t id = TRY(Sample());
     if (result_.tokens.empty()) result_.stats.first_token_ms = started_.seconds() * 1e3;
     if (const auto reason = Accept(id)) {
@@ -96,11 +102,27 @@ std::optional<FinishReason> Generation::Accept(int32_t id) {
   result_.stats.seconds.detokenize += watch.seconds();
   const bool go_on = Emit(id, text);
   if (stream_.stopped()) return FinishReason::kStopString;
-  if (!go_on || Interrupted()) return FinishReason::kCancelled;
+  if (!go_on || Cancelled()) return FinishReason::kCancelled;
   if (options_.max_tokens > 0 && result_.tokens.size() == static_cast<size_t>(options_.max_tokens))
     return FinishReason::kLength;
   if (session_.position() == session_.capacity()) return FinishReason::kContext;
+  if (!Vote(PowerMode::kSustainedHigh)) return FinishReason::kTooHot;
   return std::nullopt;
+}
+
+bool Generation::Cancelled() const {
+  return Interrupted() || (options_.cancelled && options_.cancelled());
+}
+
+bool Generation::Vote(PowerMode mode) {
+  PowerControl* power = session_.model().power();
+  const HeatState heat = power ? power->impl().Look() : HeatState::kNormal;
+  if (heat == HeatState::kCritical) {
+    result_.finish_reason = FinishReason::kTooHot;
+    return false;
+  }
+  vote_.Set(heat == HeatState::kSaver ? PowerMode::kPowerSaver : mode);
+  return true;
 }
 
 bool Generation::IsEnd(int32_t id) const {

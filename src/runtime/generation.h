@@ -23,12 +23,15 @@ class Generation {
   Result<GenerateResult> Run(std::span<const int32_t> prompt);
 
  private:
-  Result<void> Prefill(std::span<const int32_t> prompt);
+  Result<bool> Prefill(std::span<const int32_t> prompt);  // false: too hot
   Result<void> Decode();
   Result<int32_t> Sample();
   std::optional<FinishReason> Accept(int32_t id);
   bool IsEnd(int32_t id) const;
   bool Emit(int32_t id, std::string_view text);  // false: cancelled
+  bool Cancelled() const;
+  // Votes for `mode`, or for thrift when the phone is warm; false: too hot to go on.
+  bool Vote(PowerMode mode);
   void Finish(size_t prompt_tokens);
 
   Session::Impl& session_;
@@ -38,6 +41,8 @@ class Generation {
   size_t max_tokens_;
   Sampler sampler_;
   TextStream stream_;
+  PowerVotes::Lease vote_;  // of this generation; also given back on errors
+  std::function<bool()> cancelled_;
   RunTimes times_;
   GenerateResult result_;
 };

@@ -4,6 +4,7 @@
 
 #include "backends/executors.h"
 #include "runtime/memory_need.h"
+#include "runtime/power/cores.h"
 #include "runtime/steps.h"
 #include "runtime/variants.h"
 
@@ -11,10 +12,10 @@ namespace hexlane {
 
 Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const Package> package,
                                            const EngineOptions& options) {
-  if (options.threads < 0) return Usage("threads must not be negative").Got("{}", options.threads);
   std::unique_ptr<Model> model(new Model);
   model->package_ = std::move(package);
-  model->pool_ = std::make_unique<ThreadPool>(options.threads ? options.threads : DefaultThreads());
+  model->pool_ = TRY(NewThreadPool(options));
+  model->power_ = options.power;
   TRY(model->LoadFirst(options));
   TRY(model->SetContext(options.context));
   return model;
@@ -51,6 +52,9 @@ Result<void> Model::LoadVariant(const Variant& variant, const EngineOptions& opt
                                           .vendor_library = options.vendor_library})));
   }
   executors_ = std::move(executors);
+  std::vector<const Executor*> voters;
+  for (const auto& executor : executors_) voters.push_back(executor.get());
+  votes_ = std::make_unique<PowerVotes>(std::move(voters), power_);
   variant_ = &variant;
   return {};
 }

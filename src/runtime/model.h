@@ -9,6 +9,7 @@
 
 #include "backends/executor.h"
 #include "hexlane/engine.h"
+#include "runtime/power/votes.h"
 
 namespace hexlane {
 
@@ -43,6 +44,8 @@ class Model {
   const std::string& fallback_reason() const { return fallback_reason_; }
   int threads() const { return pool_->threads(); }
   int context() const { return context_; }  // positions that a session holds
+  PowerVotes& votes() const { return *votes_; }
+  PowerControl* power() const { return power_.get(); }  // may be null
 
   Result<ModelState> NewState() const;
   Result<void> Run(ModelState& state, const ModelRun& run) const;
@@ -57,6 +60,8 @@ class Model {
   std::unique_ptr<ThreadPool> pool_;
   const Variant* variant_ = nullptr;  // in package_
   std::vector<std::unique_ptr<Executor>> executors_;
+  std::shared_ptr<PowerControl> power_;
+  std::unique_ptr<PowerVotes> votes_;  // over executors_
   std::string fallback_reason_;
   int context_ = 0;
   mutable std::mutex mutex_;  // executors and pool serve one run at a time

@@ -58,6 +58,9 @@ Result<std::shared_ptr<const Library>> Library::Open(const std::filesystem::path
   TRY(CheckCoreVersion(provider->core, path));
   library->core_ = provider->core;
   library->backend_ = provider->backend_version;
+#define QNN_OPTIONAL_FUNCTION(slot, Name, ...) \
+  library->functions_.Name =                   \
+      reinterpret_cast<decltype(library->functions_.Name)>(provider->functions[slot]);
 #define QNN_FUNCTION(slot, Name, ...)                                                  \
   library->functions_.Name =                                                           \
       reinterpret_cast<decltype(library->functions_.Name)>(provider->functions[slot]); \

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/qnn/driver/abi.h"
+#include "backends/qnn/driver/power_abi.h"
 #include "hexlane/status.h"
 
 namespace hexlane::qnn {
@@ -15,6 +16,7 @@ namespace hexlane::qnn {
 namespace abi {
 struct Functions {
 #define QNN_FUNCTION(slot, Name, ...) Status(*Name) __VA_ARGS__ = nullptr;
+#define QNN_OPTIONAL_FUNCTION QNN_FUNCTION
 #include "backends/qnn/driver/functions.def"
 };
 struct SystemFunctions {

@@ -4,6 +4,7 @@
 
 #include "backends/executor_check.h"
 #include "backends/executors.h"
+#include "backends/qnn/driver/power.h"
 #include "backends/qnn/driver/values.h"
 #include "backends/qnn/exec/kv_cache.h"
 #include "backends/qnn/io/stage_io.h"
@@ -97,15 +98,22 @@ class QnnState : public ExecutorState {
 
 class QnnExecutor : public Executor {
  public:
-  QnnExecutor(const LoadArgs& args, Contract contract, std::vector<CompiledGraph> graphs)
+  QnnExecutor(const LoadArgs& args, Contract contract, std::vector<CompiledGraph> graphs,
+              Result<std::unique_ptr<qnn::HtpPower>> power)
       : model_(args.package->plan().model),
         variant_(*args.variant),
         part_(*args.part),
         contract_(std::move(contract)),
-        graphs_(std::move(graphs)) {}
+        graphs_(std::move(graphs)),
+        power_(std::move(power)) {}
 
   Result<std::unique_ptr<ExecutorState>> NewState() const override {
     return std::make_unique<QnnState>(contract_);
+  }
+
+  Result<void> SetPowerMode(PowerMode mode) const override {
+    if (!power_) return Failure(power_.error());
+    return (*power_)->Set(mode);
   }
 
   Result<void> Run(ExecutorState& state, const RunArgs& args) const override {
@@ -176,6 +184,7 @@ class QnnExecutor : public Executor {
   Part part_;
   Contract contract_;
   mutable std::vector<CompiledGraph> graphs_;  // in the contract's order; Run is one at a time
+  Result<std::unique_ptr<qnn::HtpPower>> power_;
 };
 
 // Opens every file of the part once and finds its graphs in it.
@@ -217,8 +226,12 @@ Result<std::unique_ptr<Executor>> LoadQnnExecutor(const LoadArgs& args) {
     return Corrupt("contract without graphs").At("{}", args.part->contract);
   const auto library = TRY(qnn::Library::Open(TRY(qnn::FindLibrary(args.vendor_library))));
   const auto device = TRY(qnn::Device::Create(library, contract.soc));
+  auto power = qnn::HtpPower::Create(device);
+  if (power) (void)(*power)->Set(PowerMode::kPowerSaver);  // loading waits for storage, not for HTP
   std::vector<CompiledGraph> graphs = TRY(LoadGraphs(args, contract, device));
-  return std::make_unique<QnnExecutor>(args, std::move(contract), std::move(graphs));
+  if (power) (void)(*power)->Set(PowerMode::kReleased);
+  return std::make_unique<QnnExecutor>(args, std::move(contract), std::move(graphs),
+                                       std::move(power));
 }
 
 }  // namespace hexlane

@@ -34,6 +34,9 @@ public enum class FinishReason {
     /** No position left. */
     CONTEXT,
     CANCELLED,
+
+    /** The device reached its critical temperature. */
+    TOO_HOT,
 }
 
 /** Seconds and counts of one generation. */
