@@ -1,7 +1,7 @@
-// HTP's performance interface, behind deviceGetInfrastructure. Layouts, values and the order of
-// calls as open-source users show them: ONNX Runtime's QNN execution provider
-// (htp_power_config_manager.cc), ExecuTorch's HtpDevice, and Rust declarations with asserted sizes;
-// modes and corners are those of the DSP's HAP_power interface.
+// HTP's performance interface, behind deviceGetInfrastructure. Fields, values and the order of
+// calls are facts that open-source users of the interface show (ONNX Runtime's QNN execution
+// provider, htp_power_config_manager.cc; public bindings); no vendor header is used. The emulator's
+// library takes them; no device has been asked (docs/power.md).
 #ifndef HEXLANE_BACKENDS_QNN_DRIVER_POWER_ABI_H_
 #define HEXLANE_BACKENDS_QNN_DRIVER_POWER_ABI_H_
 
