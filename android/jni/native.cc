@@ -2,8 +2,10 @@
 // Kotlin side sees to it that none is used after it was freed, or by two threads where hexlane.h
 // says one.
 #include <iterator>
+#include <memory>
 
 #include "jni/java.h"
+#include "jni/listener.h"
 
 namespace hexlane::jni {
 namespace {
@@ -27,12 +29,20 @@ jbyteArray Take(JNIEnv* env, char* text, size_t size) {
 
 const char* OrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
-jlong EngineOpen(JNIEnv* env, jclass, jbyteArray package, jbyteArray backend, jbyteArray soc,
-                 jbyteArray vendor_library, jlong memory_limit, jint threads, jint context,
-                 jboolean skip_file_check) {
+// A load in the background, and who is told of its progress.
+struct Load {
+  hexlane_load* load = nullptr;
+  Listener listener;
+};
+
+jlong LoadStart(JNIEnv* env, jclass, jbyteArray package, jbyteArray backend, jbyteArray soc,
+                jbyteArray vendor_library, jbyteArray skel_dir, jbyteArray cache_dir,
+                jlong memory_limit, jint threads, jint context, jboolean skip_file_check,
+                jobject progress) {
   const auto path = Text(env, package), backend_name = Text(env, backend),
-             soc_name = Text(env, soc), library = Text(env, vendor_library);
-  if (!path || !backend_name || !soc_name || !library) return 0;
+             soc_name = Text(env, soc), library = Text(env, vendor_library),
+             skels = Text(env, skel_dir), cache = Text(env, cache_dir);
+  if (!path || !backend_name || !soc_name || !library || !skels || !cache) return 0;
   auto options = HEXLANE_INIT(hexlane_engine_options);
   options.backend = OrNull(*backend_name);
   options.soc = OrNull(*soc_name);
@@ -41,11 +51,42 @@ jlong EngineOpen(JNIEnv* env, jclass, jbyteArray package, jbyteArray backend, jb
   options.threads = threads;
   options.context = context;
   options.skip_file_check = skip_file_check == JNI_TRUE;
+  options.skel_dir = OrNull(*skels);
+  options.cache_dir = OrNull(*cache);
+  auto load = std::make_unique<Load>();
+  if (!load->listener.Listen(env, progress)) return 0;
+  options.on_progress = [](int32_t phase, uint64_t done, uint64_t total, void* user) {
+    return static_cast<Load*>(user)->listener.OnLoad(phase, done, total);
+  };
+  options.user = load.get();
+  hexlane_error* error = nullptr;
+  if (hexlane_load_start(path->c_str(), &options, &load->load, &error) == HEXLANE_OK)
+    return ToJava(load.release());
+  Throw(env, error);
+  return 0;
+}
+
+void LoadCancel(JNIEnv*, jclass, jlong load) { hexlane_load_cancel(As<Load>(load)->load); }
+
+jlong LoadFinish(JNIEnv* env, jclass, jlong load) {
   hexlane_engine* engine = nullptr;
   hexlane_error* error = nullptr;
-  if (hexlane_engine_open(path->c_str(), &options, &engine, &error) != HEXLANE_OK)
-    Throw(env, error);
+  if (hexlane_load_finish(As<Load>(load)->load, &engine, &error) != HEXLANE_OK) Throw(env, error);
   return ToJava(engine);
+}
+
+void LoadFree(JNIEnv*, jclass, jlong load) {
+  const std::unique_ptr<Load> owned(As<Load>(load));
+  hexlane_load_free(owned->load);
+}
+
+void EngineWarmUp(JNIEnv* env, jclass, jlong engine) {
+  hexlane_error* error = nullptr;
+  if (hexlane_engine_warm_up(As<hexlane_engine>(engine), &error) != HEXLANE_OK) Throw(env, error);
+}
+
+void EngineTrim(JNIEnv*, jclass, jlong engine, jint level) {
+  hexlane_engine_trim(As<hexlane_engine>(engine), level);
 }
 
 void EngineFree(JNIEnv*, jclass, jlong engine) { hexlane_engine_free(As<hexlane_engine>(engine)); }
@@ -250,7 +291,12 @@ JNINativeMethod Method(const char* name, const char* signature, Function* functi
 bool Register(JNIEnv* env) {
   const JNINativeMethod methods[] = {
       Method("version", "()[B", Version),
-      Method("engineOpen", "([B[B[B[BJIIZ)J", EngineOpen),
+      Method("loadStart", "([B[B[B[B[B[BJIIZLdev/hexlane/NativeProgress;)J", LoadStart),
+      Method("loadCancel", "(J)V", LoadCancel),
+      Method("loadFinish", "(J)J", LoadFinish),
+      Method("loadFree", "(J)V", LoadFree),
+      Method("engineWarmUp", "(J)V", EngineWarmUp),
+      Method("engineTrim", "(JI)V", EngineTrim),
       Method("engineFree", "(J)V", EngineFree),
       Method("engineTexts", "(J)[[B", EngineTexts),
       Method("engineNumbers", "(J)[D", EngineNumbers),

@@ -23,6 +23,14 @@
 
 namespace hexlane {
 
+enum class LoadPhase { kFiles, kText, kParts, kReady };
+std::string_view LoadPhaseName(LoadPhase phase);  // "checking files", "tokenizer", …
+
+struct LoadProgress {
+  LoadPhase phase = LoadPhase::kFiles;
+  uint64_t done = 0, total = 0;  // bytes, of this phase
+};
+
 struct EngineOptions {
   // "auto": the NPU of this device when the package has a variant that loads here, else the CPU.
   // "cpu"; "htp": an NPU variant, the emulator's where there is no NPU; or a variant's name.
@@ -31,7 +39,14 @@ struct EngineOptions {
   int threads = 0;             // 0: as many as this process may use
   bool check_files = true;     // compare every file's SHA-256 with the manifest
   std::string vendor_library;  // path of libQnnHtp.so; empty: search
-  int context = 0;             // positions a session holds; 0: as many as the variant has
+  std::string skel_dir;        // folder of the DSP's libQnnHtpV*Skel.so; empty: vendor_library's
+  // A folder that is kept between starts: which files were checked (once, until they change), and
+  // a mark while an NPU variant loads: where a load crashed or stalled, the next "auto" leaves that
+  // variant out and says so. Empty: neither.
+  std::string cache_dir;
+  // While opening, on the thread that opens; false cancels.
+  std::function<bool(const LoadProgress&)> on_progress;
+  int context = 0;  // positions a session holds; 0: as many as the variant has
   // Bytes that a variant may need (memory_need.h), weights that are only mapped included; a variant
   // that needs more is refused. 0: what the system has available, mapped weights left out.
   size_t memory_limit = 0;
@@ -88,6 +103,11 @@ struct PromptOptions {
   std::string variables_json;           // object of further template variables; empty: none
 };
 
+enum class TrimLevel {
+  kPages,  // mapped weights: read again from storage, page by page
+  kAll,    // and what is on the NPU: loaded again whole
+};
+
 class Session;
 
 // Immutable once open; every const member function may be called from any thread. Sessions of one
@@ -118,6 +138,14 @@ class Engine {
 
   // Allocates everything a session ever needs: the KV cache and the buffers of the largest stage.
   Result<std::unique_ptr<Session>> NewSession() const;
+
+  // Runs a token and a prompt's stage and forgets them: what the first real ones would wait for
+  // (pages of weights, the device's first run) is done after it. Takes as long as they.
+  Result<void> WarmUp() const;
+
+  // Gives back memory that can be had again, when the system asks; waits for a step that runs.
+  // Sessions stay as they are. The next step takes longer.
+  void Trim(TrimLevel level) const;
 
   struct Impl;
 

@@ -61,6 +61,7 @@ enum {
 
 typedef struct hexlane_error hexlane_error;
 typedef struct hexlane_engine hexlane_engine;
+typedef struct hexlane_load hexlane_load;
 typedef struct hexlane_session hexlane_session;
 typedef struct hexlane_result hexlane_result;
 typedef struct hexlane_stream hexlane_stream;
@@ -89,6 +90,16 @@ HEXLANE_API void hexlane_error_free(hexlane_error* error);
 /* ---- engine: an opened package ----------------------------------------------------------------
  */
 
+enum {
+  HEXLANE_LOAD_FILES = 0, /* comparing checksums */
+  HEXLANE_LOAD_TEXT = 1,  /* tokenizer, chat template */
+  HEXLANE_LOAD_PARTS = 2, /* weights, binaries for the NPU */
+  HEXLANE_LOAD_READY = 3
+};
+
+/* Bytes done and to do of this phase; 0 of 0 where it has none. false cancels. */
+typedef bool (*hexlane_on_load)(int32_t phase, uint64_t done, uint64_t total, void* user);
+
 typedef struct hexlane_engine_options {
   size_t struct_size;
   const char* backend;        /* "auto", "cpu", "htp" or a variant's name; NULL: auto */
@@ -98,6 +109,12 @@ typedef struct hexlane_engine_options {
   int32_t threads;            /* 0: as many as this process may use */
   int32_t context;            /* positions a session holds; 0: as many as the variant has */
   bool skip_file_check;       /* do not compare the files' SHA-256 with the manifest */
+  const char* skel_dir;       /* folder of the DSP's libQnnHtpV*Skel.so; NULL: vendor_library's */
+  /* A folder kept between starts: files are checked once until they change, and an NPU load that
+   * crashed or stalled is not repeated by "auto". NULL: neither. */
+  const char* cache_dir;
+  hexlane_on_load on_progress; /* while loading, on the thread that loads; NULL: none */
+  void* user;                  /* handed to it */
 } hexlane_engine_options;
 
 /* `options` may be NULL. */
@@ -106,6 +123,34 @@ HEXLANE_API hexlane_code hexlane_engine_open(const char* package,
                                              hexlane_engine** engine, hexlane_error** error);
 /* Sessions keep what they need of the engine: it may go before them. */
 HEXLANE_API void hexlane_engine_free(hexlane_engine* engine);
+
+/* The same in the background. `start` reads the manifest, in milliseconds; the rest is done by a
+ * thread of the library, where on_progress is called. `options` and what it points at are copied,
+ * but for `user`. */
+HEXLANE_API hexlane_code hexlane_load_start(const char* package,
+                                            const hexlane_engine_options* options,
+                                            hexlane_load** load, hexlane_error** error);
+/* From any thread: it ends at the next file or part, with HEXLANE_CANCELLED. */
+HEXLANE_API void hexlane_load_cancel(hexlane_load* load);
+HEXLANE_API bool hexlane_load_done(const hexlane_load* load);
+/* Waits for the end. Once. */
+HEXLANE_API hexlane_code hexlane_load_finish(hexlane_load* load, hexlane_engine** engine,
+                                             hexlane_error** error);
+/* Cancels what still runs, and waits for its end. */
+HEXLANE_API void hexlane_load_free(hexlane_load* load);
+
+/* Runs a token and a piece of prompt and forgets them, so that the first real ones need not wait
+ * for pages of weights or the device. Takes as long as they. */
+HEXLANE_API hexlane_code hexlane_engine_warm_up(const hexlane_engine* engine,
+                                                hexlane_error** error);
+
+enum {
+  HEXLANE_TRIM_PAGES = 0, /* mapped weights: read again from storage, page by page */
+  HEXLANE_TRIM_ALL = 1    /* and what is on the NPU: loaded again whole */
+};
+/* Gives back memory that can be had again, when the system asks; waits for a step that runs.
+ * Sessions stay as they are, the next step takes longer. */
+HEXLANE_API void hexlane_engine_trim(const hexlane_engine* engine, int32_t level);
 
 /* What was opened; texts live as long as the engine. */
 typedef struct hexlane_info {

@@ -58,6 +58,9 @@ class Executor {
   virtual Result<void> SetPowerMode(PowerMode) const {
     return Unsupported("this backend has no power modes");
   }
+  // Takes from the device what can be put there again: the next Run does, and states stay valid.
+  // Never at the same time as a Run.
+  virtual void Release() const {}
 };
 
 struct LoadArgs {
@@ -66,6 +69,7 @@ struct LoadArgs {
   const Part* part = nullptr;
   ThreadPool* pool = nullptr;  // outlives the Executor
   std::string vendor_library;  // --qnn; empty: search
+  std::string skel_dir;        // where the DSP's libraries are; empty: beside vendor_library
 };
 
 }  // namespace hexlane

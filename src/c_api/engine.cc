@@ -17,10 +17,21 @@ Result<EngineOptions> ToOptions(const hexlane_engine_options* given) {
                      .threads = options.threads,
                      .check_files = !options.skip_file_check,
                      .vendor_library = Text(options.vendor_library),
+                     .skel_dir = Text(options.skel_dir),
+                     .cache_dir = Text(options.cache_dir),
                      .context = options.context,
                      .memory_limit = static_cast<size_t>(options.memory_limit)};
   if (options.backend != nullptr) made.backend = options.backend;
+  if (options.on_progress != nullptr)
+    made.on_progress = [call = options.on_progress, user = options.user](const LoadProgress& at) {
+      return call(static_cast<int32_t>(at.phase), at.done, at.total, user);
+    };
   return made;
+}
+
+hexlane_engine* Wrap(std::shared_ptr<Engine> opened) {
+  std::string backends = fmt::format("{}", fmt::join(opened->info().backends, ","));
+  return new hexlane_engine{std::move(opened), std::move(backends)};
 }
 
 // Memory for the caller, with a zero behind.
@@ -56,14 +67,52 @@ hexlane_code hexlane_engine_open(const char* package, const hexlane_engine_optio
   return Guarded(error, [&]() -> Result<void> {
     HEXLANE_NEED(package);
     HEXLANE_NEED(engine);
-    auto opened = TRY(Engine::Open(package, TRY(ToOptions(options))));
-    std::string backends = fmt::format("{}", fmt::join(opened->info().backends, ","));
-    *engine = new hexlane_engine{std::move(opened), std::move(backends)};
+    *engine = Wrap(TRY(Engine::Open(package, TRY(ToOptions(options)))));
     return {};
   });
 }
 
 void hexlane_engine_free(hexlane_engine* engine) { delete engine; }
+
+hexlane_code hexlane_load_start(const char* package, const hexlane_engine_options* options,
+                                hexlane_load** load, hexlane_error** error) {
+  return Guarded(error, [&]() -> Result<void> {
+    HEXLANE_NEED(package);
+    HEXLANE_NEED(load);
+    *load = new hexlane_load{TRY(EngineLoad::Start(package, TRY(ToOptions(options))))};
+    return {};
+  });
+}
+
+void hexlane_load_cancel(hexlane_load* load) {
+  if (load != nullptr) load->load->Cancel();
+}
+
+bool hexlane_load_done(const hexlane_load* load) { return load == nullptr || load->load->done(); }
+
+hexlane_code hexlane_load_finish(hexlane_load* load, hexlane_engine** engine,
+                                 hexlane_error** error) {
+  return Guarded(error, [&]() -> Result<void> {
+    HEXLANE_NEED(load);
+    HEXLANE_NEED(engine);
+    *engine = Wrap(TRY(load->load->Wait()));
+    return {};
+  });
+}
+
+void hexlane_load_free(hexlane_load* load) { delete load; }
+
+hexlane_code hexlane_engine_warm_up(const hexlane_engine* engine, hexlane_error** error) {
+  return Guarded(error, [&]() -> Result<void> {
+    HEXLANE_NEED(engine);
+    return engine->engine->WarmUp();
+  });
+}
+
+void hexlane_engine_trim(const hexlane_engine* engine, int32_t level) {
+  if (engine == nullptr) return;
+  engine->engine->Trim(level == HEXLANE_TRIM_PAGES ? TrimLevel::kPages : TrimLevel::kAll);
+}
 
 void hexlane_engine_info(const hexlane_engine* engine, hexlane_info* info) {
   if (engine == nullptr) return;

@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "hexlane/engine.h"
+#include "hexlane/engine_load.h"
 #include "hexlane/hexlane.h"
 
 struct hexlane_error {
@@ -19,6 +19,10 @@ struct hexlane_error {
 struct hexlane_engine {
   std::shared_ptr<const hexlane::Engine> engine;
   std::string backends;  // comma-separated
+};
+
+struct hexlane_load {
+  std::unique_ptr<hexlane::EngineLoad> load;
 };
 
 struct hexlane_session {

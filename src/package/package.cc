@@ -1,5 +1,6 @@
 #include "package/package.h"
 
+#include "package/checked_files.h"
 #include "package/fields.h"
 #include "package/manifest.h"
 
@@ -58,11 +59,33 @@ Result<std::shared_ptr<const Package>> Package::Open(const fs::path& directory,
   package->manifest_ = std::move(file.manifest);
   for (const auto& [name, record] : file.files) {
     TRY(CheckBytes(directory / name, record.bytes));
-    if (options.check_files) TRY(CheckHash(directory / name, record.sha256));
     package->files_.emplace(name, record.bytes);
   }
+  if (options.check_files) TRY(package->CheckFiles(file, options));
   TRY(package->OpenWeights());
   return package;
+}
+
+Result<void> Package::CheckFiles(const ManifestFile& file, const OpenOptions& options) {
+  uint64_t done = 0, total = 0;
+  for (const auto& [name, record] : file.files) total += record.bytes;
+  CheckedFiles checked(options.checked_list);
+  for (const auto& [name, record] : file.files) {
+    const fs::path path = directory_ / name;
+    if (!checked.Has(path, record.sha256)) {
+      TRY(CheckHash(path, record.sha256));
+      checked.Add(path, record.sha256);
+    }
+    done += record.bytes;
+    if (options.on_progress && !options.on_progress(done, total))
+      return Cancelled("cancelled after checking {} of {} bytes", done, total);
+  }
+  checked.Save();
+  return {};
+}
+
+void Package::DropWeightPages() const {
+  if (weights_) DropPages(weights_->bytes());
 }
 
 Result<void> Package::OpenWeights() {
@@ -93,6 +116,10 @@ Result<fs::path> Package::PathOf(std::string_view file) const {
 }
 
 bool Package::Has(std::string_view file) const { return files_.contains(file); }
+
+Result<Manifest> ReadPackageManifest(const fs::path& directory) {
+  return TRY(ReadManifest(directory)).manifest;
+}
 
 Result<std::vector<std::string>> ListPackageFiles(const fs::path& directory) {
   const ManifestFile manifest = TRY(ReadManifest(directory));

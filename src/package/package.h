@@ -28,6 +28,8 @@ namespace hexlane {
 
 inline constexpr int kPackageFormatVersion = 1;
 
+struct ManifestFile;  // manifest.h
+
 struct Manifest {
   std::string hexlane_version;
   std::string source;        // the checkpoint's path as given
@@ -53,6 +55,11 @@ class Package {
  public:
   struct OpenOptions {
     bool check_files = true;  // compare every file's SHA-256 (sizes are always compared)
+    // A file that keeps which files were compared, with their size, time and inode, so that they
+    // are compared once until they change. Empty: none. Written anew where it cannot be read.
+    std::filesystem::path checked_list;
+    // Bytes of files checked, of all; false cancels. Null: none.
+    std::function<bool(uint64_t done, uint64_t total)> on_progress;
   };
   // kNotFound, kCorrupt (naming the file), kUnsupported (a newer format version).
   static Result<std::shared_ptr<const Package>> Open(const std::filesystem::path& directory,
@@ -64,6 +71,8 @@ class Package {
   const std::vector<WeightEntry>& weights() const { return entries_; }
   // Mapped, not copied; the Tensor keeps the mapping alive.
   Result<Tensor> Weight(std::string_view name) const;
+  // Gives the pages of mapped weights back to the system until they are read again.
+  void DropWeightPages() const;
   Result<std::string> ReadText(std::string_view file) const;
   // Absolute path of a file of the package; kCorrupt when the manifest does not list it.
   Result<std::filesystem::path> PathOf(std::string_view file) const;
@@ -73,6 +82,7 @@ class Package {
 
  private:
   Result<void> OpenWeights();
+  Result<void> CheckFiles(const ManifestFile& file, const OpenOptions& options);
 
   std::filesystem::path directory_;
   Manifest manifest_;
@@ -81,6 +91,9 @@ class Package {
   std::map<std::string, size_t, std::less<>> files_;
   std::shared_ptr<const MappedFile> weights_;
 };
+
+// The manifest alone, in milliseconds; errors as Package::Open, whose other checks are not made.
+Result<Manifest> ReadPackageManifest(const std::filesystem::path& directory);
 
 // Every file of the package at `directory`, its manifest too, as the manifest lists them; errors as
 // Package::Open, whose other checks are not made.

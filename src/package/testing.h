@@ -1,37 +1,12 @@
-// What the tests of packages, executors and the runtime share: a tiny sound plan and a scratch
-// folder. Header only, so that no product links it.
+// What the tests of packages, executors and the runtime share: a tiny sound plan. Header only, so
+// that no product links it.
 #ifndef HEXLANE_PACKAGE_TESTING_H_
 #define HEXLANE_PACKAGE_TESTING_H_
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
-
+#include "base/temp_dir.h"
 #include "package/package.h"
 
 namespace hexlane::testing {
-
-// A folder of its own, removed at the end.
-class TempDir {
- public:
-  TempDir() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            fmt::format("hexlane-test-{}-{}", ::getpid(), count++);
-    std::filesystem::create_directories(path_);
-  }
-  ~TempDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // One part of backend "null" over all units; its file is not written.
 inline Variant NullVariant(int units, std::vector<StageShape> stages) {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "runtime/engine_impl.h"
+#include "runtime/load_progress.h"
 #include "runtime/session_impl.h"
 #include "runtime/stopwatch.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::string_view kTokenizerFile = "tokenizer.json";
 constexpr std::string_view kTokenizerConfigFile = "tokenizer_config.json";
+constexpr std::string_view kCheckedList = "checked_files.json";
 
 // Tokenizer and chat template; either may be missing.
 Result<void> LoadText(const Package& package, Engine::Impl& impl) {
@@ -23,6 +25,18 @@ Result<void> LoadText(const Package& package, Engine::Impl& impl) {
   TRY(ParseJson(config, kTokenizerConfigFile));  // depth and syntax
   impl.chat = ChatTemplate::FromTokenizerConfig(OrderedJson::parse(config));
   return {};
+}
+
+Result<std::shared_ptr<const Package>> OpenPackage(const std::filesystem::path& path,
+                                                   const EngineOptions& options) {
+  Package::OpenOptions open{.check_files = options.check_files};
+  if (!options.cache_dir.empty())
+    open.checked_list = std::filesystem::path(options.cache_dir) / kCheckedList;
+  if (options.on_progress)
+    open.on_progress = [&](uint64_t done, uint64_t total) {
+      return options.on_progress({LoadPhase::kFiles, done, total});
+    };
+  return Package::Open(path, open);
 }
 
 EngineInfo Describe(const Model& model) {
@@ -53,9 +67,10 @@ Result<std::shared_ptr<Engine>> Engine::Open(const std::filesystem::path& packag
                                              const EngineOptions& options) {
   const Stopwatch total;
   Stopwatch watch;
-  auto opened = TRY(Package::Open(package, {.check_files = options.check_files}));
+  auto opened = TRY(OpenPackage(package, options));
   LoadTimes load{.files = watch.Lap()};
   auto impl = std::make_shared<Impl>();
+  TRY(Tell(options, {LoadPhase::kText}));
   TRY(LoadText(*opened, *impl));
   load.tokenizer = watch.Lap();
   impl->model = TRY(Model::Load(std::move(opened), options));
@@ -63,6 +78,7 @@ Result<std::shared_ptr<Engine>> Engine::Open(const std::filesystem::path& packag
   load.total = total.seconds();
   impl->info = Describe(*impl->model);
   impl->info.load = load;
+  TRY(Tell(options, {LoadPhase::kReady}));
   return std::shared_ptr<Engine>(new Engine(std::move(impl)));
 }
 
@@ -90,6 +106,28 @@ Result<std::string> Engine::Decode(std::span<const int32_t> ids, bool skip_speci
 
 Result<std::unique_ptr<Session>> Engine::NewSession() const {
   return std::unique_ptr<Session>(new Session(TRY(Session::Impl::New(impl_))));
+}
+
+Result<void> Engine::WarmUp() const {
+  const auto session = TRY(NewSession());
+  const std::vector<int32_t> prompt(static_cast<size_t>(
+      std::min<int64_t>(impl_->model->variant().stages.back().rows, session->capacity())));
+  TRY(session->Feed(prompt));
+  session->Reset();
+  TRY(session->Feed(std::span(prompt).first(1)));
+  return {};
+}
+
+void Engine::Trim(TrimLevel level) const { impl_->model->Trim(level); }
+
+std::string_view LoadPhaseName(LoadPhase phase) {
+  switch (phase) {
+    case LoadPhase::kFiles: return "checking files";
+    case LoadPhase::kText: return "tokenizer";
+    case LoadPhase::kParts: return "loading";
+    case LoadPhase::kReady: return "ready";
+  }
+  return "unknown";
 }
 
 std::string_view FinishReasonName(FinishReason reason) {

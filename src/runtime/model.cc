@@ -3,12 +3,36 @@
 #include <fmt/ranges.h>
 
 #include "backends/executors.h"
+#include "base/file.h"
+#include "runtime/load_marker.h"
+#include "runtime/load_progress.h"
 #include "runtime/memory_need.h"
 #include "runtime/power/cores.h"
 #include "runtime/steps.h"
 #include "runtime/variants.h"
 
 namespace hexlane {
+namespace {
+
+uint64_t BytesOf(const Package& package, std::span<const Part> parts) {
+  uint64_t bytes = 0;
+  for (const Part& part : parts)
+    for (const std::string& file : part.files) bytes += package.files().at(file);
+  return bytes;
+}
+
+// A CPU variant loads no library that could crash.
+Result<LoadMarker> MarkLoad(const Package& package, const Variant& variant,
+                            const EngineOptions& options) {
+  if (!IsNpu(variant) || options.cache_dir.empty()) return LoadMarker::Begin("", "", "");
+  const std::string manifest = TRY(Sha256File(package.directory() / "manifest.json"));
+  return LoadMarker::Begin(
+      options.cache_dir, variant.name,
+      fmt::format("{} {} {}", HEXLANE_VERSION, manifest, options.vendor_library),
+      options.backend != "auto");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const Package> package,
                                            const EngineOptions& options) {
@@ -22,7 +46,7 @@ Result<std::unique_ptr<Model>> Model::Load(std::shared_ptr<const Package> packag
 }
 
 Result<void> Model::LoadFirst(const EngineOptions& options) {
-  const Candidates candidates = TRY(SelectVariants(package_->plan(), options));
+  const Candidates candidates = TRY(SelectVariants(package_->plan(), options, DetectSoc()));
   std::vector<std::string> reasons = candidates.reasons;
   for (const Variant* variant : candidates.variants) {
     const Result<void> loaded = LoadVariant(*variant, options);
@@ -43,13 +67,18 @@ Result<void> Model::LoadFirst(const EngineOptions& options) {
 
 Result<void> Model::LoadVariant(const Variant& variant, const EngineOptions& options) {
   TRY(CheckMemory(*package_, variant, options));
+  const LoadMarker marker = TRY(MarkLoad(*package_, variant, options));
   std::vector<std::unique_ptr<Executor>> executors;
+  uint64_t done = 0;
   for (const Part& part : variant.parts) {
+    TRY(Tell(options, {LoadPhase::kParts, done, BytesOf(*package_, variant.parts)}));
     executors.push_back(TRY(LoadExecutor({.package = package_,
                                           .variant = &variant,
                                           .part = &part,
                                           .pool = pool_.get(),
-                                          .vendor_library = options.vendor_library})));
+                                          .vendor_library = options.vendor_library,
+                                          .skel_dir = options.skel_dir})));
+    done += BytesOf(*package_, std::span(&part, 1));
   }
   executors_ = std::move(executors);
   std::vector<const Executor*> voters;
@@ -100,6 +129,13 @@ Result<void> Model::Run(ModelState& state, const ModelRun& run) const {
     input = output;
   }
   return {};
+}
+
+void Model::Trim(TrimLevel level) const {
+  const std::lock_guard lock(mutex_);
+  package_->DropWeightPages();
+  if (level == TrimLevel::kAll)
+    for (const auto& executor : executors_) executor->Release();
 }
 
 }  // namespace hexlane

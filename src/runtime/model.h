@@ -49,6 +49,7 @@ class Model {
 
   Result<ModelState> NewState() const;
   Result<void> Run(ModelState& state, const ModelRun& run) const;
+  void Trim(TrimLevel level) const;
 
  private:
   Model() = default;

@@ -7,6 +7,7 @@
 
 #include "hexlane/engine.h"
 #include "package/plan.h"
+#include "target/device.h"
 
 namespace hexlane {
 
@@ -32,7 +33,10 @@ Result<void> CheckSocOf(const Plan& plan, std::string_view soc);
 //           asking.
 //   "htp"   NPU variants, then emulators
 //   else    the variant of that name, or the emulator of that SoC
-Result<Candidates> SelectVariants(const Plan& plan, const EngineOptions& options);
+// Of NPU variants, where the device is known: its own, then those of its HTP generation, then of
+// earlier ones, the latest first; those of later generations are left out, with the reason.
+Result<Candidates> SelectVariants(const Plan& plan, const EngineOptions& options,
+                                  const DeviceSoc& device = {});
 
 }  // namespace hexlane
 

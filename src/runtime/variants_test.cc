@@ -67,5 +67,34 @@ TEST(SelectVariants, UnknownNamesAreUsageAndWhatAPackageCouldHaveIsUnsupported) 
   EXPECT_EQ(SelectVariants(cpu, {.backend = "htp"}).error().code, Code::kUnsupported);
 }
 
+DeviceSoc Phone(std::string_view name) { return {.kernel_id = 1, .target = *FindTarget(name)}; }
+const Plan kPhones =
+    PlanOf({{"cpu", ""}, {"SM8450", "SM8450"}, {"SM8650", "SM8650"}, {"SM8750", "SM8750"}});
+
+TEST(SelectVariants, ThePhonesOwnComesFirstThenEarlierGenerations) {
+  const auto candidates = SelectVariants(kPhones, {}, Phone("SM8750"));
+  std::vector<std::string> names;
+  for (const Variant* variant : candidates->variants) names.push_back(variant->name);
+  EXPECT_THAT(names, ElementsAre("SM8750", "SM8650", "SM8450", "cpu"));
+}
+
+TEST(SelectVariants, LaterGenerationsThanThePhonesAreNotTriedAndTheReasonNamesBoth) {
+  const auto candidates = SelectVariants(kPhones, {}, Phone("SM8550"));
+  std::vector<std::string> names;
+  for (const Variant* variant : candidates->variants) names.push_back(variant->name);
+  EXPECT_THAT(names, ElementsAre("SM8450", "cpu"));
+  EXPECT_THAT(candidates->reasons,
+              ElementsAre("SM8650: made for HTP V75, this is SM8550 (Snapdragon 8 Gen 2, V73)",
+                          "SM8750: made for HTP V79, this is SM8550 (Snapdragon 8 Gen 2, V73)"));
+}
+
+TEST(SelectVariants, ARefusalNamesThePhoneAndWhatThereIs) {
+  const Plan plan = PlanOf({{"SM8750", "SM8750"}});
+  const auto refused = SelectVariants(plan, {.backend = "htp"}, Phone("SM8550"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("on SM8550 (Snapdragon 8 Gen 2, V73)"));
+  EXPECT_THAT(refused.error().ToString(), HasSubstr("SM8750"));
+}
+
 }  // namespace
 }  // namespace hexlane

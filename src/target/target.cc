@@ -7,7 +7,8 @@
 namespace hexlane {
 namespace {
 constexpr Target kTargets[] = {
-#define SOC(Name, id, Arch, market, vtcm) {#Name, id, HtpArch::k##Arch, market, vtcm},
+#define SOC(Name, id, Arch, market, vtcm, ...) \
+  {#Name, id, HtpArch::k##Arch, market, vtcm, {__VA_ARGS__}},
 #include "target/soc.def"
 #undef SOC
 };

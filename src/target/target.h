@@ -2,6 +2,7 @@
 #ifndef HEXLANE_TARGET_TARGET_H_
 #define HEXLANE_TARGET_TARGET_H_
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -18,6 +19,7 @@ struct Target {
   HtpArch arch = HtpArch::kV75;
   std::string_view market_name;
   int vtcm_mib = 0;
+  std::array<int, 3> kernel_ids = {};  // of the kernel's soc_id; 0: none
 
   // What one context binary may have: the DSP maps a context into 32 bits of address space together
   // with its buffers (docs/targets.md).

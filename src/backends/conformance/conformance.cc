@@ -17,6 +17,7 @@ class Runner {
       : subject_(subject), model_(subject.package->plan().model) {}
 
   Result<State> NewState() const { return subject_.executor->NewState(); }
+  void Release() const { subject_.executor->Release(); }
   int tokens() const { return subject_.tokens; }
   bool is_logits() const { return subject_.part->output == "logits"; }
   const std::vector<StageShape>& stages() const { return subject_.variant->stages; }
@@ -157,6 +158,16 @@ Result<void> CheckStates(Runner& runner) {
   return Expect(runner, want, got, "a second state disturbs the first");
 }
 
+Result<void> CheckRelease(Runner& runner) {
+  const State state = TRY(runner.NewState());
+  const Row want = TRY(runner.RunSingly(*state, 0, runner.tokens()));
+  const State other = TRY(runner.NewState());
+  TRY(runner.RunSingly(*other, 0, 2));
+  runner.Release();
+  const Row got = TRY(runner.RunSingly(*other, 2, runner.tokens()));
+  return Expect(runner, want, got, "a run after Release differs");
+}
+
 Result<void> CheckAllLogits(Runner& runner) {
   const StageShape stage = runner.stages().back();
   const int rows = std::min(stage.rows, runner.tokens());
@@ -213,8 +224,8 @@ struct Rule {
 };
 constexpr Rule kRules[] = {
     {"stages", CheckStages},   {"past", CheckPast},     {"rewind", CheckRewind},
-    {"padding", CheckPadding}, {"states", CheckStates}, {"refusal", CheckRefusal},
-    {"all", CheckAllLogits},
+    {"padding", CheckPadding}, {"states", CheckStates}, {"release", CheckRelease},
+    {"refusal", CheckRefusal}, {"all", CheckAllLogits},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct ConformanceSubject {
 //   padding   what unused rows of a larger stage leave behind is never seen
 //   states    two states do not disturb each other
 //   refusal   arguments that do not fit are kInvalidInput, and change nothing
+//   release   what was given back comes again with the next run, and the state has not noticed
 //   all       all_logits gives every row, the last one as without (or is kUnsupported)
 std::vector<std::string> Conformance(const ConformanceSubject& subject);
 

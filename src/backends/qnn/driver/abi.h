@@ -175,10 +175,10 @@ struct Config {
 };
 
 struct HtpDeviceConfig {
-  uint32_t option = 0;  // 0: SoC
+  uint32_t option = 0;  // 0: SoC, 1: generation
   uint32_t padding = 0;
-  uint32_t soc = 0;
-  uint32_t unused = 0;
+  uint32_t soc = 0;   // or the device's number, 0
+  uint32_t arch = 0;  // HTP generation, 75
 };
 
 struct HtpContextConfig {

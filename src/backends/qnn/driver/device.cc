@@ -7,7 +7,7 @@
 namespace hexlane::qnn {
 
 Result<std::shared_ptr<const Device>> Device::Create(std::shared_ptr<const Library> library,
-                                                     uint32_t soc) {
+                                                     uint32_t soc, std::span<const int> archs) {
   StdoutSilencer silence;
   RecentLog().Clear();
   std::shared_ptr<Device> device(new Device(std::move(library)));
@@ -16,14 +16,28 @@ Result<std::shared_ptr<const Device>> Device::Create(std::shared_ptr<const Libra
                   "the HTP library does not start"));
   TRY(CheckStatus(fn.BackendCreate(device->log_, nullptr, &device->backend_),
                   "cannot create the QNN backend"));
-  abi::HtpDeviceConfig htp;
-  htp.soc = soc;
+  const abi::HtpDeviceConfig of_soc = {.soc = soc};
+  const abi::Status status = device->Make(soc ? &of_soc : nullptr);
+  if (status == 0) return device;
+  Failure failure =
+      VendorFailure(status, fmt::format("cannot create an HTP device for SoC {}", soc));
+  std::string others;
+  for (const int arch : archs) {
+    const abi::HtpDeviceConfig of_arch = {.option = 1, .arch = static_cast<uint32_t>(arch)};
+    const abi::Status again = device->Make(&of_arch);
+    if (again == 0) return device;
+    others += fmt::format("{}V{} {}", others.empty() ? "" : ", ", arch, again);
+  }
+  if (!others.empty())
+    return std::move(failure).At("generations tried, with their codes: {}", others);
+  return failure;
+}
+
+abi::Status Device::Make(const abi::HtpDeviceConfig* htp) {
   abi::Config config;
-  config.custom = &htp;
-  const abi::Config* configs[] = {soc ? &config : nullptr, nullptr};
-  if (abi::Status status = fn.DeviceCreate(device->log_, configs, &device->device_); status != 0)
-    return VendorFailure(status, fmt::format("cannot create an HTP device for SoC {}", soc));
-  return device;
+  config.custom = htp;
+  const abi::Config* configs[] = {htp ? &config : nullptr, nullptr};
+  return fn().DeviceCreate(log_, configs, &device_);
 }
 
 Device::~Device() {

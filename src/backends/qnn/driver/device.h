@@ -3,6 +3,7 @@
 #define HEXLANE_BACKENDS_QNN_DRIVER_DEVICE_H_
 
 #include <memory>
+#include <span>
 
 #include "backends/qnn/driver/library.h"
 
@@ -12,9 +13,12 @@ namespace hexlane::qnn {
 // needs. Shared by the contexts made on it.
 class Device {
  public:
-  // `soc`: QNN's SoC number (57 = SM8650); 0 takes the SoC the process runs on (phones).
+  // `soc`: QNN's SoC number (57 = SM8650); 0 takes the SoC the process runs on (phones). When that
+  // is refused, `archs` (HTP generations) are tried in their order; the error is then the first
+  // one, with what each of the others said.
   static Result<std::shared_ptr<const Device>> Create(std::shared_ptr<const Library> library,
-                                                      uint32_t soc);
+                                                      uint32_t soc,
+                                                      std::span<const int> archs = {});
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -25,6 +29,7 @@ class Device {
 
  private:
   explicit Device(std::shared_ptr<const Library> library) : library_(std::move(library)) {}
+  abi::Status Make(const abi::HtpDeviceConfig* htp);
   std::shared_ptr<const Library> library_;
   abi::Handle log_ = nullptr;
   abi::Handle backend_ = nullptr;

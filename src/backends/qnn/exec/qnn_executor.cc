@@ -1,13 +1,17 @@
 // Runs a part's context binaries: on a phone's HTP, or on the workstation's emulator.
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include "backends/executor_check.h"
 #include "backends/executors.h"
+#include "backends/qnn/driver/phone_files.h"
 #include "backends/qnn/driver/power.h"
 #include "backends/qnn/driver/values.h"
+#include "backends/qnn/driver/versions.h"
 #include "backends/qnn/exec/kv_cache.h"
 #include "backends/qnn/io/stage_io.h"
+#include "target/device.h"
 
 namespace hexlane {
 namespace {
@@ -96,28 +100,45 @@ class QnnState : public ExecutorState {
   std::vector<Cache> caches_;
 };
 
+// What is on the device: gone after Release, and back with the next run.
+struct OnDevice {
+  std::vector<CompiledGraph> graphs;  // in the contract's order
+  Result<std::unique_ptr<qnn::HtpPower>> power;
+};
+
+Result<OnDevice> PutOnDevice(const LoadArgs& args, const Contract& contract);
+
 class QnnExecutor : public Executor {
  public:
-  QnnExecutor(const LoadArgs& args, Contract contract, std::vector<CompiledGraph> graphs,
-              Result<std::unique_ptr<qnn::HtpPower>> power)
-      : model_(args.package->plan().model),
+  QnnExecutor(const LoadArgs& args, Contract contract, OnDevice on_device)
+      : args_(args),
+        model_(args.package->plan().model),
         variant_(*args.variant),
         part_(*args.part),
         contract_(std::move(contract)),
-        graphs_(std::move(graphs)),
-        power_(std::move(power)) {}
+        on_device_(std::move(on_device)) {
+    args_.variant = &variant_;
+    args_.part = &part_;
+  }
 
   Result<std::unique_ptr<ExecutorState>> NewState() const override {
     return std::make_unique<QnnState>(contract_);
   }
 
   Result<void> SetPowerMode(PowerMode mode) const override {
-    if (!power_) return Failure(power_.error());
-    return (*power_)->Set(mode);
+    const std::lock_guard lock(mutex_);
+    mode_ = mode;
+    return Vote();
+  }
+
+  void Release() const override {
+    const std::lock_guard lock(mutex_);
+    on_device_.reset();
   }
 
   Result<void> Run(ExecutorState& state, const RunArgs& args) const override {
     TRY(CheckRunArgs(model_, variant_, part_, args));
+    if (!on_device_) TRY(PutBack());
     auto& own = static_cast<QnnState&>(state);
     const size_t index = TRY(FindGraph(args));
     StageIo& io = own.io(index);
@@ -125,7 +146,7 @@ class QnnExecutor : public Executor {
     TRY(io.Fill({.rows = args.rows, .past_len = args.past_len, .hidden = args.input}));
     own.BindCaches(io, args.past_len);
     double copy = watch.Lap();
-    TRY(io.Execute(graphs_[index]));
+    TRY(io.Execute(on_device_->graphs[index]));
     const double execute = watch.Lap();
     TRY(ReadOutput(io, args));
     own.StoreNew(io, args.past_len, args.rows);
@@ -139,6 +160,20 @@ class QnnExecutor : public Executor {
   }
 
  private:
+  Result<void> PutBack() const {
+    OnDevice on_device = TRY(PutOnDevice(args_, contract_));
+    const std::lock_guard lock(mutex_);
+    on_device_ = std::move(on_device);
+    (void)Vote();
+    return {};
+  }
+
+  Result<void> Vote() const {
+    if (!on_device_) return {};  // later, when there is something to run
+    if (!on_device_->power) return Failure(on_device_->power.error());
+    return (*on_device_->power)->Set(mode_);
+  }
+
   Result<size_t> FindGraph(const RunArgs& args) const {
     for (size_t i = 0; i < contract_.graphs.size(); ++i)
       if (contract_.graphs[i].name == args.stage.name()) return i;
@@ -179,12 +214,15 @@ class QnnExecutor : public Executor {
     }
   }
 
+  LoadArgs args_;
   ModelShape model_;
   Variant variant_;
   Part part_;
   Contract contract_;
-  mutable std::vector<CompiledGraph> graphs_;  // in the contract's order; Run is one at a time
-  Result<std::unique_ptr<qnn::HtpPower>> power_;
+  // Run and Release are one at a time, so Run reads without the lock, which is for the votes.
+  mutable std::mutex mutex_;
+  mutable std::optional<OnDevice> on_device_;
+  mutable PowerMode mode_ = PowerMode::kReleased;
 };
 
 // Opens every file of the part once and finds its graphs in it.
@@ -207,6 +245,30 @@ Result<std::vector<CompiledGraph>> LoadGraphs(const LoadArgs& args, const Contra
   return graphs;
 }
 
+// Libraries, device and binaries, in the order that a phone needs (docs/device.md).
+Result<std::shared_ptr<const qnn::Device>> OpenDevice(const LoadArgs& args, uint32_t soc) {
+  const std::filesystem::path path = TRY(qnn::FindLibrary(args.vendor_library));
+  const std::filesystem::path folder = path.parent_path();
+  const DeviceSoc here = DetectSoc();
+  const int arch = here.target ? static_cast<int>(here.target->arch) : 0;
+  TRY(qnn::CheckStub(folder, arch));
+  qnn::SetSkelSearchPath(args.skel_dir, folder);
+  const auto library = TRY(qnn::Library::Open(path));
+  const auto& vendor = args.package->manifest().vendor;
+  if (const auto made_with = vendor.find("qnn_htp"); made_with != vendor.end())
+    TRY(qnn::CheckMadeWith(made_with->second, library->backend_version()));
+  return qnn::Device::Create(library, soc, qnn::ArchOrder(qnn::StubsIn(folder), arch));
+}
+
+Result<OnDevice> PutOnDevice(const LoadArgs& args, const Contract& contract) {
+  const auto device = TRY(OpenDevice(args, contract.soc));
+  auto power = qnn::HtpPower::Create(device);
+  if (power) (void)(*power)->Set(PowerMode::kPowerSaver);  // loading waits for storage, not for HTP
+  std::vector<CompiledGraph> graphs = TRY(LoadGraphs(args, contract, device));
+  if (power) (void)(*power)->Set(PowerMode::kReleased);
+  return OnDevice{std::move(graphs), std::move(power)};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Executor>> LoadQnnExecutor(const LoadArgs& args) {
@@ -224,14 +286,8 @@ Result<std::unique_ptr<Executor>> LoadQnnExecutor(const LoadArgs& args) {
       TRY(qnn::ContractFromJson(TRY(ParseJson(text, args.part->contract)), args.part->contract));
   if (contract.graphs.empty())
     return Corrupt("contract without graphs").At("{}", args.part->contract);
-  const auto library = TRY(qnn::Library::Open(TRY(qnn::FindLibrary(args.vendor_library))));
-  const auto device = TRY(qnn::Device::Create(library, contract.soc));
-  auto power = qnn::HtpPower::Create(device);
-  if (power) (void)(*power)->Set(PowerMode::kPowerSaver);  // loading waits for storage, not for HTP
-  std::vector<CompiledGraph> graphs = TRY(LoadGraphs(args, contract, device));
-  if (power) (void)(*power)->Set(PowerMode::kReleased);
-  return std::make_unique<QnnExecutor>(args, std::move(contract), std::move(graphs),
-                                       std::move(power));
+  OnDevice on_device = TRY(PutOnDevice(args, contract));
+  return std::make_unique<QnnExecutor>(args, std::move(contract), std::move(on_device));
 }
 
 }  // namespace hexlane

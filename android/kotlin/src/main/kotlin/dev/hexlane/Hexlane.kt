@@ -1,7 +1,13 @@
 package dev.hexlane
 
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.runInterruptible
+import kotlinx.coroutines.Job
+import kotlinx.coroutines.currentCoroutineContext
+import kotlinx.coroutines.ensureActive
+import kotlinx.coroutines.isActive
+import kotlinx.coroutines.job
+import kotlinx.coroutines.withContext
 import kotlinx.serialization.json.addJsonObject
 import kotlinx.serialization.json.buildJsonArray
 import kotlinx.serialization.json.put
@@ -21,28 +27,75 @@ public object Hexlane {
     /** Of the native library. */
     public val version: String get() = native { version() }.text()
 
-    /** Opens the package at `path`; takes seconds, on a thread of its own. Throws [HexlaneException]. */
+    /**
+     * Opens the package at `path`, on a native thread: seconds for a large one. `onProgress` is called on that thread and must
+     * be quick; what it throws ends the load and comes out here. Cancelling the coroutine ends the load at its next file or part. Throws [HexlaneException].
+     */
     public suspend fun loadModel(
         path: String,
         options: LoadOptions = LoadOptions(),
-    ): Model = runInterruptible(Dispatchers.IO) { Model(open(path, options)) }
+        onProgress: (LoadProgress) -> Unit = {},
+    ): Model =
+        withContext(Dispatchers.IO) {
+            val listener = Listener(currentCoroutineContext().job, onProgress)
+            val model = finish(native { start(path, options, listener) }, listener)
+            if (!isActive) model.close()
+            ensureActive()
+            model
+        }
 
-    private fun open(
+    private fun CoroutineScope.finish(
+        load: Long,
+        listener: Listener,
+    ): Model =
+        try {
+            Model(Native.loadFinish(load))
+        } catch (error: HexlaneException.Cancelled) {
+            ensureActive() // the coroutine's own cancellation is no failure
+            throw listener.thrown ?: error
+        } finally {
+            Native.loadFree(load)
+        }
+
+    private class Listener(
+        private val job: Job,
+        private val tell: (LoadProgress) -> Unit,
+    ) : NativeProgress {
+        @Volatile
+        var thrown: Throwable? = null
+
+        override fun onLoad(
+            phase: Int,
+            done: Long,
+            total: Long,
+        ): Boolean {
+            try {
+                tell(LoadProgress(LoadPhase.entries[phase], done, total))
+            } catch (error: Throwable) {
+                thrown = error
+            }
+            return thrown == null && job.isActive
+        }
+    }
+
+    private fun Native.start(
         path: String,
         options: LoadOptions,
+        progress: NativeProgress,
     ): Long =
-        native {
-            engineOpen(
-                path.toByteArray(),
-                options.backend.toByteArray(),
-                options.soc?.toByteArray(),
-                options.vendorLibrary?.toByteArray(),
-                options.memoryLimit,
-                options.threads,
-                options.context,
-                !options.checkFiles,
-            )
-        }
+        loadStart(
+            path.toByteArray(),
+            options.backend.toByteArray(),
+            options.soc?.toByteArray(),
+            options.vendorLibrary?.toByteArray(),
+            options.skelDir?.toByteArray(),
+            options.cacheDir?.toByteArray(),
+            options.memoryLimit,
+            options.threads,
+            options.context,
+            !options.checkFiles,
+            progress,
+        )
 
     // An app without the library gets an exception that it can show.
     private fun <T> native(block: Native.() -> T): T =
@@ -85,6 +138,17 @@ public class Model internal constructor(
 
     /** A conversation of its own. Allocates all that it ever needs. */
     public fun newSession(): Session = handle.use { Session(this, Native.sessionNew(it)) }
+
+    /**
+     * Runs a token and a piece of prompt and forgets them, so that the first real ones need not wait for pages of weights or
+     * the device.
+     */
+    public suspend fun warmUp(): Unit = withContext(Dispatchers.IO) { handle.use(Native::engineWarmUp) }
+
+    /** Gives back memory that can be had again, when the system asks. Sessions stay as they are; the next token takes longer. */
+    public fun trim(level: TrimLevel) {
+        handle.useIfOpen { Native.engineTrim(it, level.ordinal) }
+    }
 
     override fun close(): Unit = handle.close()
 

@@ -13,16 +13,37 @@ internal object Native {
     external fun version(): ByteArray
 
     @JvmStatic
-    external fun engineOpen(
+    external fun loadStart(
         path: ByteArray,
         backend: ByteArray?,
         soc: ByteArray?,
         vendorLibrary: ByteArray?,
+        skelDir: ByteArray?,
+        cacheDir: ByteArray?,
         memoryLimit: Long,
         threads: Int,
         context: Int,
         skipFileCheck: Boolean,
+        progress: NativeProgress?,
     ): Long
+
+    @JvmStatic
+    external fun loadCancel(load: Long)
+
+    @JvmStatic
+    external fun loadFinish(load: Long): Long
+
+    @JvmStatic
+    external fun loadFree(load: Long)
+
+    @JvmStatic
+    external fun engineWarmUp(engine: Long)
+
+    @JvmStatic
+    external fun engineTrim(
+        engine: Long,
+        level: Int,
+    )
 
     @JvmStatic
     external fun engineFree(engine: Long)
@@ -109,6 +130,16 @@ internal object Native {
 
     @JvmStatic
     external fun streamFree(stream: Long)
+}
+
+/** Told by the native thread that loads. */
+internal fun interface NativeProgress {
+    /** False cancels. */
+    fun onLoad(
+        phase: Int,
+        done: Long,
+        total: Long,
+    ): Boolean
 }
 
 /** What a stream gave since the last call; filled by native code. */

@@ -8,6 +8,13 @@ public class LoadOptions(
     public val soc: String? = null,
     /** Path of libQnnHtp.so. Null: searched. */
     public val vendorLibrary: String? = null,
+    /** Folder of the DSP's `libQnnHtpV*Skel.so`. Null: [vendorLibrary]'s. */
+    public val skelDir: String? = null,
+    /**
+     * A folder that is kept between starts, an app's `cacheDir`: files are checked once until they change, and a load on the
+     * NPU that crashed or stalled is not repeated by `auto`, which says so in [ModelInfo.fallbackReason]. Null: neither.
+     */
+    public val cacheDir: String? = null,
     /** Bytes that a variant may need. 0: what is available. */
     public val memoryLimit: Long = 0,
     /** 0: as many as this process may use. */
@@ -17,6 +24,34 @@ public class LoadOptions(
     /** Compare every file's SHA-256 with the manifest. */
     public val checkFiles: Boolean = true,
 )
+
+/** How far loading is: bytes of this phase, 0 of 0 where it has none. */
+public class LoadProgress internal constructor(
+    public val phase: LoadPhase,
+    public val done: Long,
+    public val total: Long,
+)
+
+public enum class LoadPhase {
+    /** Checksums are compared. */
+    FILES,
+
+    /** Tokenizer and chat template. */
+    TEXT,
+
+    /** Weights, and binaries for the NPU. */
+    PARTS,
+    READY,
+}
+
+/** What [Model.trim] gives back. */
+public enum class TrimLevel {
+    /** Mapped weights: read again from storage, page by page. */
+    PAGES,
+
+    /** And what is on the NPU: loaded again whole. */
+    ALL,
+}
 
 /** What was loaded. */
 public class ModelInfo internal constructor(
