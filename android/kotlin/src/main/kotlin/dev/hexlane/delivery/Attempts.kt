@@ -5,7 +5,7 @@ import kotlin.random.Random
 
 /**
  * Runs `attempt` with the base of each mirror in turn until one succeeds. A failure that another mirror may not have goes to the
- * next at once; after each round there is a pause, unless no mirror may recover.
+ * next at once; after each round there is a pause, unless no mirror may recover. What fails its checksum gets one more round.
  */
 internal class Attempts(
     private val bases: List<String>,
@@ -19,13 +19,17 @@ internal class Attempts(
         attempt: suspend (base: String) -> T,
     ): T {
         var round = 0
+        var corrupt = false
         while (true) {
             val before = progress()
             val outcome = tryMirrors(attempt)
             outcome.value?.let { return it.value }
             if (progress() > before) round = 0
             round += 1
-            if (!outcome.recovers || round >= options.attempts) throw failure(what, outcome.last, round)
+            // Bytes that were damaged on the way come right the next time; a damaged copy never does.
+            val once = outcome.last is HexlaneException.Corrupt && !corrupt
+            corrupt = corrupt || once
+            if (!(outcome.recovers || once) || round >= options.attempts) throw failure(what, outcome.last, round)
             options.pause(maxOf(pauseAfter(round), outcome.retryAfterMs))
         }
     }

@@ -56,6 +56,7 @@ internal fun parseManifest(text: String): List<PackageFile> {
     val fields = Fields(parse(text, "manifest.json"), "manifest.json")
     fields.check("hexlane-package")
     return fields.entries("files").map { (name, entry) ->
+        if (name == "manifest.json") throw HexlaneException.Corrupt("the manifest lists itself", "manifest.json")
         val each = Fields(entry, "manifest.json, files.$name")
         PackageFile(safeName(name, "manifest.json"), each.size("bytes"), each.hash("sha256"))
     }
@@ -75,19 +76,26 @@ private fun safeName(
 private fun parse(
     text: String,
     where: String,
-): JsonElement =
-    try {
+): JsonElement {
+    if (text.trimStart().startsWith('<')) {
+        throw HexlaneException.Corrupt(
+            "a web page came instead of $where",
+            remedy = "The network may want a login first: open a browser, or use another network",
+        )
+    }
+    return try {
         Json.parseToJsonElement(text)
     } catch (error: SerializationException) {
         throw HexlaneException.Corrupt("not JSON", where, got = error.message.orEmpty(), cause = error)
     }
+}
 
 /** An object's fields; what is missing or of another type is Corrupt, by name. */
 private class Fields(
     element: JsonElement,
     private val where: String,
 ) {
-    private val fields = element as? JsonObject ?: throw HexlaneException.Corrupt("not an object", where)
+    private val fields = element as? JsonObject ?: throw HexlaneException.Corrupt("not a JSON object", where)
 
     fun text(name: String): String = (fields[name] as? JsonPrimitive)?.takeIf { it.isString }?.content ?: wrong(name, "a text")
 

@@ -1,6 +1,8 @@
 package dev.hexlane.delivery
 
 import kotlinx.coroutines.delay
+import java.io.FileOutputStream
+import java.io.OutputStream
 import java.nio.file.Files
 import java.nio.file.Path
 
@@ -16,9 +18,11 @@ public class DownloadOptions(
     /** Unencrypted http to other machines than this one. Content is checked by hash either way, but for delivery.json. */
     public val allowHttp: Boolean = false,
 ) {
-    // For tests: what waits, and what says how much room there is.
+    // For tests: what waits, and what a disk does.
     internal var pause: suspend (Long) -> Unit = { delay(it) }
-    internal var freeBytes: (Path) -> Long = { Files.getFileStore(it).usableSpace }
+    internal var freeBytes: (Path) -> Long = { it.toFile().usableSpace }
+    internal var link: (Path, Path) -> Unit = { link, existing -> Files.createLink(link, existing) }
+    internal var open: (Path, Boolean) -> OutputStream = { path, append -> FileOutputStream(path.toFile(), append) }
 }
 
 /** What [ModelDownloader.install] gives: [Progress] until [Installed]. */

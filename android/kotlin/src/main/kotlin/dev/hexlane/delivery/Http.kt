@@ -1,14 +1,15 @@
 package dev.hexlane.delivery
 
 import dev.hexlane.HexlaneException
-import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.CoroutineScope
 import kotlinx.coroutines.Dispatchers
-import kotlinx.coroutines.awaitCancellation
-import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.async
 import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
+import kotlinx.coroutines.withTimeoutOrNull
 import java.io.IOException
 import java.net.HttpURLConnection
 import java.net.URI
@@ -17,6 +18,7 @@ import javax.net.ssl.SSLHandshakeException
 import javax.net.ssl.SSLPeerUnverifiedException
 
 private const val MAX_REDIRECTS = 10
+private const val LONGEST_WAIT_MS = 300L
 private const val TOO_MANY_REQUESTS = 429
 private const val PERMANENT_REDIRECT = 308
 private const val RANGE_NOT_SATISFIABLE = 416
@@ -164,26 +166,28 @@ internal class Http(
         throw HexlaneException.Usage("only https is taken", base?.toString().orEmpty(), got = url)
     }
 
-    /** Runs `block` where it may block, and disconnects at its end or as soon as the coroutine is cancelled. */
+    /**
+     * Runs `block` where it may block, and disconnects at its end. A cancelled coroutine does not wait for a stalled read, which
+     * some connections cannot be woken from: its thread ends by itself, at the latest after [DownloadOptions.stallMs], and
+     * writes nothing more.
+     */
     private suspend fun <T> closing(
         connection: HttpURLConnection,
         block: suspend () -> T,
-    ): T =
-        coroutineScope {
-            val watch =
-                launch(Dispatchers.IO, CoroutineStart.UNDISPATCHED) {
-                    try {
-                        awaitCancellation()
-                    } finally {
-                        connection.disconnect()
-                    }
-                }
-            try {
-                withContext(Dispatchers.IO) { block() }
-            } finally {
-                watch.cancel()
+    ): T {
+        val work = CoroutineScope(Dispatchers.IO).async { block() }
+        try {
+            return work.await()
+        } finally {
+            if (work.isActive) {
+                work.cancel()
+                CoroutineScope(Dispatchers.IO).launch { connection.disconnect() }
+                withContext(NonCancellable) { withTimeoutOrNull(LONGEST_WAIT_MS) { work.join() } }
+            } else {
+                connection.disconnect()
             }
         }
+    }
 }
 
 /** The part that is here is longer than the file. */

@@ -27,10 +27,15 @@ internal class InstallFolder private constructor(
 
     private fun beside(what: String): Path = destination.resolveSibling(".${destination.fileName}.$what")
 
-    /** A replacement that was interrupted between its two renames is taken back; staging goes on as it is. */
-    private fun prepare() {
+    /** True when a package is installed. A replacement that was interrupted between its two renames is taken back. */
+    fun recover(): Boolean {
         if (!Files.exists(destination) && Files.exists(old)) Files.move(old, destination, ATOMIC_MOVE)
         delete(old)
+        return isPackage()
+    }
+
+    private fun prepare() {
+        recover()
         if (Files.exists(destination) && !isPackage()) {
             throw HexlaneException.Usage(
                 "the destination is there and is no package",
@@ -38,7 +43,6 @@ internal class InstallFolder private constructor(
                 remedy = "Choose a folder that does not exist",
             )
         }
-        Files.createDirectories(staging)
     }
 
     private fun isPackage() = Files.isRegularFile(destination.resolve(MANIFEST))
@@ -49,20 +53,28 @@ internal class InstallFolder private constructor(
     fun partial(file: PackageFile): Long = maxOf(0, size(staging.resolve(file.name + PART)))
 
     /** Takes over what the installed package has already, and drops what belongs to no file of this one. */
-    fun reuse(files: List<PackageFile>) {
+    fun reuse(
+        files: List<PackageFile>,
+        link: (Path, Path) -> Unit,
+    ) {
+        Files.createDirectories(staging)
         dropOthers(files)
         for (file in files) {
             val installed = destination.resolve(file.name)
             if (has(file) || size(installed) != file.bytes || sha256(installed).hex() != file.sha256) continue
             Files.createDirectories(staging.resolve(file.name).parent)
-            linkOrCopy(installed, staging.resolve(file.name))
+            linkOrCopy(installed, staging.resolve(file.name), link)
         }
     }
 
     // An earlier, interrupted download may have been of another version of the package.
     private fun dropOthers(files: List<PackageFile>) {
         val wanted = files.associateBy { staging.resolve(it.name) }
-        val parts = files.flatMap { listOf(staging.resolve(it.name + PART), staging.resolve(it.name + TAG)) }.toSet()
+        val parts =
+            files
+                .filter { partIsOf(staging.resolve(it.name + TAG), it) }
+                .flatMap { listOf(staging.resolve(it.name + PART), staging.resolve(it.name + TAG)) }
+                .toSet()
         val present = Files.walk(staging).use { all -> all.filter { Files.isRegularFile(it) }.toList() }
         for (path in present) {
             val file = wanted[path]
@@ -86,15 +98,28 @@ internal class InstallFolder private constructor(
         suspend fun locked(
             destination: Path,
             block: suspend (InstallFolder) -> Unit,
-        ) {
+        ) = exclusively(destination) {
+            it.prepare()
+            block(it)
+        }
+
+        /** As [InstallFolder.recover]; while somebody installs, what is there now. */
+        fun recover(destination: Path): Boolean =
+            try {
+                exclusively(destination) { it.recover() }
+            } catch (_: HexlaneException.Usage) {
+                InstallFolder(destination.toAbsolutePath()).isPackage()
+            }
+
+        private inline fun <T> exclusively(
+            destination: Path,
+            block: (InstallFolder) -> T,
+        ): T {
             val folder = InstallFolder(destination.toAbsolutePath())
             Files.createDirectories(folder.destination.parent)
             FileChannel.open(folder.beside("lock"), CREATE, WRITE).use { channel ->
                 val lock = lock(channel) ?: throw busy(destination)
-                lock.use {
-                    folder.prepare()
-                    block(folder)
-                }
+                lock.use { return block(folder) }
             }
         }
 
@@ -118,9 +143,10 @@ internal class InstallFolder private constructor(
         private fun linkOrCopy(
             from: Path,
             to: Path,
+            link: (Path, Path) -> Unit,
         ) {
             try {
-                Files.createLink(to, from)
+                link(to, from)
             } catch (_: IOException) {
                 Files.copy(from, to, REPLACE_EXISTING)
             } catch (_: UnsupportedOperationException) {

@@ -9,11 +9,15 @@ import kotlinx.coroutines.flow.channelFlow
 import kotlinx.coroutines.flow.flowOn
 import java.io.ByteArrayOutputStream
 import java.io.IOException
+import java.net.URLEncoder
 import java.nio.file.Path
 import java.security.MessageDigest
 
 // delivery.json and manifest.json are texts of some KiB.
 private const val MAX_TEXT = 16 shl 20
+
+// A name as a path of a URL.
+private fun escaped(name: String) = name.split('/').joinToString("/") { URLEncoder.encode(it, "UTF-8").replace("+", "%20") }
 
 /**
  * Brings a package onto the device: HTTPS, resumed after interruptions and process death, each file checked by SHA-256, visible
@@ -43,11 +47,23 @@ public class ModelDownloader(
             try {
                 InstallFolder.locked(destination) { Installation(it, urls, report).run(soc) }
             } catch (error: StorageFailure) {
-                throw HexlaneException.Io("cannot write the package", "$destination", got = "${error.message}", cause = error)
+                throw HexlaneException.Io(
+                    "cannot write the package",
+                    "$destination",
+                    got = "${error.message}",
+                    remedy = "Free room on the device and go on: what has come is kept",
+                    cause = error,
+                )
             } catch (error: IOException) {
                 throw HexlaneException.Io("cannot install the package", "$destination", got = "${error.message}", cause = error)
             }
         }.buffer(Channel.CONFLATED).flowOn(Dispatchers.IO)
+
+    /**
+     * Whether a package is installed there: to be asked when the app starts. A replacement that the end of the process interrupted
+     * is taken back.
+     */
+    public fun isInstalled(destination: Path): Boolean = InstallFolder.recover(destination)
 
     private inner class Installation(
         private val folder: InstallFolder,
@@ -63,10 +79,10 @@ public class ModelDownloader(
 
         suspend fun run(soc: String?) {
             val wanted = parseDelivery(attempts.run(deliveryName) { text(it + deliveryName) }).packageFor(soc)
-            val manifest = attempts.run("manifest.json") { manifest("$it${wanted.folder}/manifest.json", wanted) }
+            val manifest = attempts.run("manifest.json") { manifest("$it${escaped(wanted.folder)}/manifest.json", wanted) }
             val files = parseManifest(manifest)
             total = files.sumOf { it.bytes }
-            folder.reuse(files)
+            folder.reuse(files, options.link)
             checkRoom(files)
             for (file in files) fetch(file, wanted.folder)
             folder.install(manifest)
@@ -109,13 +125,13 @@ public class ModelDownloader(
             if (!folder.has(file)) {
                 var last = 0L
                 val fetch =
-                    FileFetch(http, folder.staging, file) { here ->
+                    FileFetch(http, options, folder.staging, file) { here ->
                         received += maxOf(0, here - last)
                         last = here
                         progress(file, here)
                     }
                 last = fetch.here()
-                attempts.run(file.name, fetch::here) { fetch.fetch("$it$remoteFolder/${file.name}") }
+                attempts.run(file.name, fetch::here) { fetch.fetch("$it${escaped(remoteFolder)}/${escaped(file.name)}") }
             }
             before += file.bytes
             progress(file, 0)

@@ -17,6 +17,9 @@ import org.junit.jupiter.api.Assertions.assertTrue
 import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Timeout
 import org.junit.jupiter.api.io.TempDir
+import java.io.FileOutputStream
+import java.io.IOException
+import java.io.OutputStream
 import java.nio.file.Files
 import java.nio.file.Path
 import java.security.MessageDigest
@@ -176,12 +179,90 @@ class DownloadTest {
     @Test
     fun `a corrupt file is not installed, and nothing of it is kept`() {
         publish()
-        server.fail(WEIGHTS, Fault.Corrupt(1000))
+        server.fail(WEIGHTS, Fault.Corrupt(1000), Fault.Corrupt(1000))
         val error = refused<HexlaneException.Corrupt> { install() }
         assertTrue(error.want.contains("SHA-256"))
+        assertEquals(1, pauses.size)
         assertFalse(Files.exists(destination))
         assertEquals(0, partOfWeights())
         install()
+        assertInstalled()
+    }
+
+    @Test
+    fun `bytes that were damaged on the way come again`() {
+        publish()
+        server.fail(WEIGHTS, Fault.Corrupt(1000))
+        install()
+        assertInstalled()
+        assertEquals(listOf(0, 0), server.requestsOf(WEIGHTS).map { it.from })
+    }
+
+    @Test
+    fun `a disk that fills up is said, and what has come is kept`() {
+        publish()
+        val full =
+            DownloadOptions(stallMs = 300).apply {
+                open = { path, append -> FullDisk(FileOutputStream(path.toFile(), append), 100_000) }
+            }
+        val error = refused<HexlaneException.Io> { install(with = full) }
+        assertTrue(error.message!!.contains("No space left") && error.remedy.contains("Free room"), error.message)
+        val kept = partOfWeights()
+        assertTrue(kept in 1..100_000, "$kept")
+        install()
+        assertInstalled()
+        assertEquals(kept, server.requestsOf(WEIGHTS).last().from.toLong())
+    }
+
+    @Test
+    fun `a part of another version of the file is not gone on with`() {
+        publish()
+        server.fail(WEIGHTS, Fault.Cut(100_000), *Array(6) { Fault.Status(404) })
+        refused<HexlaneException.NotFound> { install() }
+        assertEquals(100_000, partOfWeights())
+        weights[0] = (weights[0] + 1).toByte()
+        server.faults.clear()
+        publish()
+        install()
+        assertInstalled()
+        assertEquals(0, server.requestsOf(WEIGHTS).last().from)
+    }
+
+    @Test
+    fun `names are escaped in URLs`() {
+        val name = "htp/a b+c%20ü.bin"
+        val bytes = ByteArray(10) { 3 }
+        publish(mapOf("weights.bin" to weights, name to bytes))
+        server.files["/m/SM8650/htp/a%20b%2Bc%2520%C3%BC.bin"] = bytes
+        install()
+        assertArrayEquals(bytes, Files.readAllBytes(destination.resolve(name)))
+    }
+
+    @Test
+    fun `a manifest that lists itself is corrupt`() {
+        publish(mapOf("manifest.json" to ByteArray(3)), manifestOf(mapOf("manifest.json" to ByteArray(3))))
+        assertTrue(refused<HexlaneException.Corrupt> { install() }.message!!.contains("lists itself"))
+    }
+
+    @Test
+    fun `copies what it cannot link`() {
+        publish()
+        install()
+        publish(mapOf("weights.bin" to weights, "htp/b.bin" to ByteArray(10)))
+        install(with = DownloadOptions().apply { link = { _, _ -> throw UnsupportedOperationException() } })
+        assertInstalled()
+        assertEquals(1, server.requestsOf(WEIGHTS).size)
+    }
+
+    @Test
+    fun `tells whether a package is installed, and takes back an interrupted replacement`() {
+        val downloader = ModelDownloader(options)
+        assertFalse(downloader.isInstalled(destination))
+        publish()
+        install()
+        assertTrue(downloader.isInstalled(destination))
+        Files.move(destination, folder.resolve(".model.old"))
+        assertTrue(downloader.isInstalled(destination))
         assertInstalled()
     }
 
@@ -298,8 +379,9 @@ class DownloadTest {
         val manifest = manifestOf(emptyMap())
         val cases =
             mapOf(
-                "<html>" to "not JSON",
-                "[]" to "not an object",
+                "<html>Log in</html>" to "web page",
+                "[1" to "not JSON",
+                "[]" to "not a JSON object",
                 "{\"format\": \"other\", \"format_version\": 1}" to "format",
                 deliveryOf("SM8650", manifest).replace("[0-9a-f]{64}".toRegex(), "12") to "manifest_sha256",
                 deliveryOf("SM8650", manifest).replace("\"bytes\":10", "\"bytes\":-1") to "bytes",
@@ -326,6 +408,25 @@ class DownloadTest {
         }
         assertFalse(Files.exists(destination))
     }
+}
+
+private class FullDisk(
+    private val out: OutputStream,
+    private var room: Int,
+) : OutputStream() {
+    override fun write(byte: Int) = error("by buffers")
+
+    override fun write(
+        bytes: ByteArray,
+        start: Int,
+        count: Int,
+    ) {
+        room -= count
+        if (room < 0) throw IOException("No space left on device")
+        out.write(bytes, start, count)
+    }
+
+    override fun close() = out.close()
 }
 
 internal fun sha256(bytes: ByteArray): String = MessageDigest.getInstance("SHA-256").apply { update(bytes) }.hex()
